@@ -1,4 +1,4 @@
-"""Leaderboards against bootstraps of evalica and of scikit-learn, with the same number of resamples."""
+"""Leaderboards compared with bootstraps of evalica and of scikit-learn, with the same number of resamples."""
 
 from __future__ import annotations
 

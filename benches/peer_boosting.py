@@ -103,7 +103,7 @@ def growth() -> None:
 
 
 def rankers() -> None:
-    """Compare the ranker with its forest alone, on the datasets of at least a thousand rows."""
+    """Compare the ranker, a mixture of several models, with a forest alone, on datasets of at least a thousand rows."""
     from peer_trees import datasets
 
     import bucketrank as br

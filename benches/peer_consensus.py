@@ -1,4 +1,4 @@
-"""Exact consensus: time until an optimum is proven, corankco's exact solver, and time until Ctrl-C ends a search."""
+"""Exact consensus: time until an optimum is proven, compared with corankco's solver, and until Ctrl-C ends a search."""
 
 from __future__ import annotations
 

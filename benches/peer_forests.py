@@ -1,6 +1,6 @@
 """Forests: our fit compared with scikit-learn's multi-output random forest on the codes of all pairs of labels.
 
-Also the cost of TauX and of shrinkage on one tree.
+The code of a pair is -1, 0 or 1: before, tied or after. Also measures the cost of TauX and of shrinkage on one tree.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Predictions of a forest, one thread: our ranking of all labels compared with scikit-learn's forests.
 
-Two peers: the multi-output forest on the codes of all pairs of labels, timed by `predict_proba`, and the forest that
-predicts the top label only. The multi-output forest of 100 trees on letter would take minutes and 17 GB, so its time is
-extrapolated from smaller forests, fitted on all rows; see `peer_forests`.
+There are two peers: the multi-output forest on the codes of all pairs of labels (-1 before, 0 tied, 1 after), timed by
+`predict_proba`, and the forest that predicts the top label only. The multi-output forest of 100 trees on letter would
+take minutes and 17 GB, so its time is extrapolated from smaller forests, fitted on all rows; see `peer_forests`.
 
 `PartialLabelRanker` is compared with its own forest. The time around the core is the time of `predict` for one row
 minus the time of the call into the Rust extension.

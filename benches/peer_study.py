@@ -14,7 +14,7 @@ GOAL = 1.7
 
 
 def study(turns: int = 3) -> None:
-    """Print the time of one repeat of the paper's study and the speed-up by a second thread."""
+    """Print the time of one repeat of the study of Wang, Alfaro and Bengs (2025), and the gain of a second thread."""
     folder = SHARED / "data"
     if folder.is_dir():
         datasets = read_folder(folder)

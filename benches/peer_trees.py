@@ -1,7 +1,8 @@
 """Trees: our fit compared with scikit-learn's multi-output entropy tree on the codes of all pairs of labels.
 
-Both grow the same tree, except for the choice between equally good splits; this is checked on the largest nodes. The
-datasets are in the folder ``shared/data`` beside the checkout; without it, data of the same shapes are generated.
+The code of a pair is -1, 0 or 1: before, tied or after. Both grow the same tree, except for the choice between equally
+good splits; this is checked on the largest nodes. The datasets are in the folder ``shared/data`` beside the checkout;
+without it, data of the same shapes are generated.
 """
 
 from __future__ import annotations

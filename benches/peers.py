@@ -1,4 +1,4 @@
-"""Our time, the peer's time and their ratio, all measured in the same run.
+"""The time of bucketrank, that of another library (the peer) and their ratio, all measured in the same run.
 
 Machines differ and are noisy, so only the ratio is meaningful. Both sides are timed alternately, and the best of
 several turns counts. Each side uses one thread unless the line states another number.
@@ -233,6 +233,7 @@ def stationary_by_eig(P: Any) -> Any:
 
 
 def mc4_matrix(C: Any) -> Any:
+    """Transition matrix of MC4 from a pair order matrix."""
     n = len(C)
     P = np.where(C <= 0.5 + 1e-9, 1 / n, 0.0)
     np.fill_diagonal(P, 0)
@@ -242,7 +243,7 @@ def mc4_matrix(C: Any) -> Any:
 
 def chain_matrix(Y: Any, variant: int) -> Any:
     """Transition matrix of MC1, MC2 or MC3 for complete rankings."""
-    at_least = Y[:, None, :] <= Y[:, :, None]  # row, from, to
+    at_least = Y[:, None, :] <= Y[:, :, None]  # axes: row, from label, to label
     if variant == 2:
         return (at_least / at_least.sum(axis=2, keepdims=True)).mean(axis=0)
     P = at_least.sum(axis=0).astype(float)
@@ -300,7 +301,7 @@ def batches() -> None:
 
 
 def threads(sets: list[Any]) -> None:
-    """Compare two threads with one, for a list of sets and for the same sets as one array."""
+    """Compare two threads with one, for a list of sets of rankings and for the same sets as one array."""
     for name, big in (("list", sets), ("array", np.stack(sets))):
         for aggregator in (br.MarkovChain(1), br.BucketPivot(), br.MaximalLottery()):
             line(

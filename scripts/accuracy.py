@@ -1,12 +1,15 @@
 """Measure the accuracy of TauX, shrinkage, forests, boosting and their mixture, compared with the paper's methods.
 
+The paper is by Wang, Alfaro and Bengs (2025). The mixture, `PartialLabelRanker`, is called the ranker.
+
     python scripts/accuracy.py --data FOLDER [--only NAME ...] [--output FILE] [--seed N] [--repeats N] [--folds N]
         [--large-folds N] [--store PREFIX] [--published FILE] [--baselines] [--jobs N]
 
 FOLDER contains the datasets as CSV files. All methods use the same folds and the same missing labels.
 --large-folds 3 runs datasets of more than 6000 rows in a third of the time, with smaller training sets.
 --store saves finished jobs to PREFIX-small.db, PREFIX-large.db and PREFIX-baselines.db; a later call resumes from them.
---published counts the wins of the ranker against the column "published oracle" of a Markdown table.
+--published counts the wins of the ranker against the column "published oracle" of a Markdown table: the scores of
+the best published configuration of each dataset.
 --baselines also measures pairwise classifiers and nearest neighbours, on the datasets of at most 6000 rows.
 
 If all datasets were measured, the exit code is 1 when a mean over the synthetic datasets is below its bound, when the
@@ -262,7 +265,7 @@ def against_published(
     published = read_column(Path(path).read_text(encoding="utf-8"), "published oracle")
     shared = [name for name in datasets if name in published]
     for index, level in enumerate(LEVELS):
-        # Rounded to the precision of the published scores.
+        # Our scores are rounded to the precision of the published scores.
         ours = [
             round(float(scores[level][datasets.index(name), methods.index(RANKER)]), 3)
             for name in shared
@@ -323,7 +326,7 @@ def times(studies: list[Study], methods: list[str]) -> Iterator[str]:
     yield "|---|---|---|"
     for method in methods:
         chosen = [study.columns["method"] == method for study in studies]
-        fit, rest = (
+        fit, predict = (
             np.mean(
                 np.concatenate(
                     [study.columns[name][mask] for study, mask in zip(studies, chosen, strict=True)]
@@ -331,10 +334,11 @@ def times(studies: list[Study], methods: list[str]) -> Iterator[str]:
             )
             for name in ("fit_seconds", "consensus_seconds")
         )
-        yield f"| {method} | {fit:.3f} | {rest:.3f} |"
+        yield f"| {method} | {fit:.3f} | {predict:.3f} |"
 
 
 def triple(values: list[float] | tuple[float, ...]) -> str:
+    """Format the scores of the three levels of missing labels, such as .789/.767/.708."""
     return "/".join(f"{value:.3f}".removeprefix("0") for value in values)
 
 

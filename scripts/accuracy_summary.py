@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Scores = Mapping[float, NDArray[np.float64]]
-"""Scores by level, with one row per dataset and one column per method."""
+"""Scores by level of missing labels, with one row per dataset and one column per method."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ def differences(results: Results, rows: Sequence[int], control: str) -> Iterator
     for method in results.methods:
         scores, gaps = [], []
         for level in results.scores:
-            own = results.column(level, method)[list(rows)]
-            gap = results.column(level, control)[list(rows)] - own
-            scores.append(f"{own.mean():.3f} ± {standard_error(own):.3f}")
+            values = results.column(level, method)[list(rows)]
+            gap = results.column(level, control)[list(rows)] - values
+            scores.append(f"{values.mean():.3f} ± {standard_error(values):.3f}")
             gaps.append(f"{gap.mean():+.4f} ± {standard_error(gap):.4f}")
         shown = "" if method == control else ", ".join(gaps)
         yield f"| {method} | {', '.join(scores)} | {shown} |"

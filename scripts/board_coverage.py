@@ -1,5 +1,7 @@
 """Coverage of rank intervals and false separations of leaderboards, by simulation.
 
+A separation is false if the leaderboard places a label ahead of one that is in the same or a better true tier.
+
 python scripts/board_coverage.py [REPETITIONS]
 """
 
@@ -47,7 +49,6 @@ def simulate(repetitions: int, *, simultaneous: bool) -> tuple[float, float, flo
         best = np.array([1 + (tiers < tier).sum() for tier in tiers])
         worst = np.array([(tiers <= tier).sum() for tier in tiers])
         covered = ((board.rank_low <= best) & (board.rank_high >= worst)).all()
-        # False separation: the board places a label ahead of one that is in the same or a better tier.
         false = (board.ahead & (tiers[:, None] >= tiers)).any()
         results.append((covered, false, np.array_equal(board.tiers(), tiers)))
     covered, false, exact = np.array(results, dtype=float).mean(axis=0).tolist()

@@ -1,4 +1,6 @@
-"""Check the exact consensus against all bucket orders of up to 6 labels, and corankco's solver for up to 12 labels.
+"""Check the exact searches of Kemeny and TauX.
+
+They are compared with all bucket orders of up to 6 labels, and Kemeny with corankco's solver for up to 12 labels.
 
 python scripts/check_optima.py [CASES] [CASES OF CORANKCO]
 """

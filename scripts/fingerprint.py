@@ -102,7 +102,7 @@ def forests(X: Any, Y: Any) -> Iterator[tuple[str, str]]:
 
 
 def latent_models(X: Any, Y: Any) -> Iterator[tuple[str, Any]]:
-    """Predicted shares per model; their last bits may depend on the order of summation."""
+    """Predicted pair shares per model; their last bits may depend on the order of summation."""
     few = slice(0, 1500)
     models = {
         "booster": br.PartialLabelRankingBooster(rounds=15, random_state=4),
@@ -128,20 +128,20 @@ def record(data: list[Any]) -> dict[str, Any]:
     shares: dict[str, list[float]] = {}
     kinds: dict[str, Callable[..., Iterator[tuple[str, str]]]] = {"tree": trees, "forest": forests}
 
-    def keep(place: str, results: Iterator[tuple[str, str]]) -> None:
-        for number, (name, value) in enumerate(results):
-            hashes[f"{place}: {name} #{number}"] = value
+    def keep(case: str, results: Iterator[tuple[str, str]]) -> None:
+        for index, (name, value) in enumerate(results):
+            hashes[f"{case}: {name} #{index}"] = value
 
     for dataset in data:
         for missing in MISSING:
             Y = br.drop_labels(dataset.Y, fraction=missing, seed=6) if missing else dataset.Y
-            place = f"{dataset.name} {missing:.0%}"
-            keep(f"{place}, consensus", aggregations(Y))
+            case = f"{dataset.name} {missing:.0%}"
+            keep(f"{case}, consensus", aggregations(Y))
             for kind, results in kinds.items():
-                keep(f"{place}, {kind}", results(dataset.X, Y))
-            for number, (name, values) in enumerate(latent_models(dataset.X, Y)):
-                shares[f"{place}, {name} #{number}"] = np.asarray(values).ravel().tolist()
-            print(place, len(hashes), file=sys.stderr, flush=True)
+                keep(f"{case}, {kind}", results(dataset.X, Y))
+            for index, (name, values) in enumerate(latent_models(dataset.X, Y)):
+                shares[f"{case}, {name} #{index}"] = np.asarray(values).ravel().tolist()
+            print(case, len(hashes), file=sys.stderr, flush=True)
     for n_jobs in THREADS:
         hashes[f"study on {n_jobs} threads"] = study_digest(data, n_jobs)
     return {"hashes": hashes, "shares": shares}

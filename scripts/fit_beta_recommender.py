@@ -1,8 +1,9 @@
-"""Fit the recommenders of beta that the package includes, and write them as JSON.
+"""Fit the recommenders of beta (the threshold for ties) that the package includes, and write them as JSON.
 
     python scripts/fit_beta_recommender.py --data FOLDER [--leave-out algae movies] [--jobs N]
 
-The folder contains the datasets as CSV files. Large datasets have one repeat of the cross-validation, others five.
+The folder contains the datasets as CSV files. Datasets of 5000 rows or more have one repeat of the
+cross-validation, others five.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Generated datasets with known truth, on which the ranker is compared with its components.
+"""Generated datasets with a known dependence of rankings on features.
+
+On them `PartialLabelRanker` is compared with its components: a forest, a booster and a linear model.
 
 A dataset depends on its recipe, the share of missing labels and the seed only. It has training rows and 400 test rows;
 labels are missing from the training rows only.
@@ -27,10 +29,12 @@ class Recipe:
 
     name: str
     truth: str
+    """How scores depend on the features: "linear" or "nonlinear" of `make_rankings`, "local" or "noise"."""
     rows: int
     features: int
     labels: int
     ties: float
+    """Share of neighbours in the order of a row that are tied."""
     noise: float
 
 
@@ -75,7 +79,7 @@ def generate(recipe: Recipe, missing: float, seed: int) -> Split:
 
 
 def _scored(recipe: Recipe, seed: int) -> tuple[_Array, _Array]:
-    """Scores that are a smooth function of the features."""
+    """Rank by scores that are a smooth function of the features."""
     data = make_rankings(
         recipe.rows + TEST_ROWS,
         recipe.features,
@@ -89,7 +93,7 @@ def _scored(recipe: Recipe, seed: int) -> tuple[_Array, _Array]:
 
 
 def _local(recipe: Recipe, seed: int) -> tuple[_Array, _Array]:
-    """Scores of the nearest of 12 random centres, plus noise."""
+    """Rank by the scores of the nearest of 12 random centres, plus noise."""
     rng = np.random.default_rng(seed)
     centres = rng.standard_normal((_CENTRES, recipe.features))
     scores = rng.standard_normal((_CENTRES, recipe.labels))
@@ -100,7 +104,7 @@ def _local(recipe: Recipe, seed: int) -> tuple[_Array, _Array]:
 
 
 def _noise(recipe: Recipe, seed: int) -> tuple[_Array, _Array]:
-    """Scores that do not depend on the features; `noise` is the difference of the first and last label's mean."""
+    """Rank by scores that do not depend on the features; `noise` is the last label's mean minus the first one's."""
     rng = np.random.default_rng(seed)
     rows = recipe.rows + TEST_ROWS
     scores = np.linspace(0, recipe.noise, recipe.labels) + rng.standard_normal(

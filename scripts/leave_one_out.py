@@ -2,6 +2,9 @@
 
     python scripts/leave_one_out.py --data FOLDER [--only NAME ...] [--of N] [--folds K] [--seed N] [--output FILE]
 
+The log-linear pool of `PartialLabelRanker` is a weighted geometric mean of the pair shares of its forest, boosters and
+linear models. Its constants are the ridge of its fit, and its share in the mixture with the weighted arithmetic mean.
+
 Each dataset is divided into N parts; each of the first K parts is the test set of one fold. The ranker is fitted once
 per fold and level, always with ``n_parts=5``; the pools of all constants are fitted again from the held-out predictions
 of this ranker.
@@ -47,15 +50,15 @@ def _score_fold(data: Dataset, is_test: NDArray[np.bool_], level: float, seed: i
     X, Y = data.X[~is_test], data.Y[~is_test].astype(float)
     if level > 0:
         Y = np.asarray(drop_labels(Y, level, seed), dtype=float)
-    # With a fixed number of parts the ranker keeps the models of all parts, which the evidence needs.
+    # With a fixed number of parts the ranker keeps the models of all parts, which the held-out predictions need.
     ranker = PartialLabelRanker(n_parts=N_PARTS, random_state=seed, n_jobs=1).fit(X, Y)
     evidence = collect(ranker, X, Y, seed)
     components = component_shares(ranker, data.X[is_test])
     weights = np.array([*ranker.weights_.values()])
-    points = {ridge: fit_pool(evidence, weights, ridge) for ridge in RIDGES}
+    parameters = {ridge: fit_pool(evidence, weights, ridge) for ridge in RIDGES}
     found = []
     for constants in GRID:
-        mixed = mixed_shares(components, weights, points[constants.ridge], constants.share)
+        mixed = mixed_shares(components, weights, parameters[constants.ridge], constants.share)
         mixed /= mixed.sum(axis=-1, keepdims=True)
         found.append(tau_x(data.Y[is_test], TauX().aggregate_pair_shares(mixed)))
     return found
@@ -73,19 +76,19 @@ def report(names: Sequence[str], found: _Array) -> Iterator[str]:
         yield f"| {constants.ridge:g} | {constants.share:g} | {means} |"
     yield ""
     chosen = _choose(found)
-    shipped = GRID.index(Constants())
+    of_package = GRID.index(Constants())
     yield "| left out | chosen ridge, share | score | score of the package |"
     yield "|---|---|---|---|"
     for row, (name, index) in enumerate(zip(names, chosen, strict=True)):
-        own, package = found[row, :, index], found[row, :, shipped]
+        left_out, package = found[row, :, index], found[row, :, of_package]
         yield (
-            f"| {name} | {GRID[index].ridge:g}, {GRID[index].share:g} | {_listed(own)} | {_listed(package)} |"
+            f"| {name} | {GRID[index].ridge:g}, {GRID[index].share:g} | {_listed(left_out)} | {_listed(package)} |"
         )
-    own = np.array([found[row, :, index] for row, index in enumerate(chosen)])
-    package = found[:, :, shipped]
-    yield f"| mean | | {_listed(own.mean(axis=0))} | {_listed(package.mean(axis=0))} |"
+    left_out = np.array([found[row, :, index] for row, index in enumerate(chosen)])
+    package = found[:, :, of_package]
+    yield f"| mean | | {_listed(left_out.mean(axis=0))} | {_listed(package.mean(axis=0))} |"
     yield ""
-    gaps = own - package
+    gaps = left_out - package
     listed = ", ".join(f"{gap.mean():+.4f} ± {standard_error(gap):.4f}" for gap in gaps.T)
     yield f"- score of the constants chosen without the dataset, minus that of the package: {listed}"
 

@@ -1,4 +1,4 @@
-"""A copy of the workspace into which many mutants of the core are compiled; see `mutants.py`."""
+"""A copy of the workspace into which many mutants (small changes of the core) are compiled; see `mutants.py`."""
 
 from __future__ import annotations
 
@@ -49,11 +49,13 @@ fn look_up(id: u32) -> bool {
     active == id
 }
 """
+"""Source of the copy's module `mutant`: BUCKETRANK_MUTANT is the number of the active mutant, or a file that records
+the mutants that are reached."""
 
 
 @dataclass
 class Mutant:
-    """A mutant as `cargo mutants` names it, and what became of it."""
+    """A mutant as `cargo mutants` describes it, and the outcome of its tests."""
 
     number: int
     name: str
@@ -288,8 +290,8 @@ def failing_mutants(messages: str, copy: Path) -> set[int]:
         for primary in (True, False):
             for span in message["spans"]:
                 if not blamed and span["is_primary"] == primary:
-                    place = span["byte_start"], span["byte_end"]
-                    blamed |= mutants_at(copy / span["file_name"], *place)
+                    byte_range = span["byte_start"], span["byte_end"]
+                    blamed |= mutants_at(copy / span["file_name"], *byte_range)
         if not blamed:
             blamed |= mutants_below(message["spans"], copy)
         failing |= blamed

@@ -1,6 +1,9 @@
-"""Fit the log-linear pool of a fitted ranker again with other constants, from the same held-out evidence.
+"""Fit the log-linear pool of a fitted ranker again with other constants, from the same held-out predictions.
 
-One fit of the ranker serves all values of the constants; the constants of the package reproduce the pool of the ranker.
+The pool is a weighted geometric mean of the pair shares of the ranker's components (forest, boosters, linear models).
+In terms of the log ratios of shares, x = ln before - ln after and y = ln tied - (ln before + ln after) / 2, it adds the
+x of the components with the weights α, and their y with the weights β, plus a constant γ. One fit of the ranker serves
+all values of the constants; the constants of the package reproduce the pool of the ranker.
 """
 
 from __future__ import annotations
@@ -16,8 +19,11 @@ from bucketrank import PartialLabelRanker, PartialLabelRankingForest, _core
 _Array = NDArray[np.float64]
 
 _FLOOR = 0.001
+"""Smallest share in a logarithm."""
 _CORRECTIONS = 2
+"""Number of corrections for the noise of the forest."""
 _LARGEST_EVIDENCE = 2000
+"""Largest number of evidence rows: training rows whose held-out predictions the pool is fitted to."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,7 @@ class Constants:
     """Constants of the fit that are chosen by measurement; the defaults are those of the package."""
 
     ridge: float = 3.0
+    """Penalty of the distance of α and β from the weights of the arithmetic mean, and of γ from 0."""
     share: float = 0.75
     """Weight of the log-linear pool in the mixed shares; the rest is the weighted mean of the components."""
 
@@ -34,15 +41,17 @@ class PoolEvidence:
     """Log ratios and noise of the observed pairs of the evidence rows."""
 
     ratios: _Array
-    """One row per pair, one column per parameter: x of the components, y of the components, and 1."""
+    """One row per pair, one column per parameter α, β and γ: x of the components, y of the components, and 1."""
     noise: _Array
-    """Excess covariance of the forest's log ratios, by pair."""
+    """Covariance of x and y of the forest, by pair, that is due to the smaller number of out-of-bag trees."""
     relations: NDArray[np.intp]
+    """Observed relation of each pair: 0 before, 1 tied, 2 after."""
     weights: _Array
+    """Weight of each pair."""
 
 
 def log_ratios(shares: _Array) -> tuple[_Array, _Array]:
-    """Return the log ratios x and y of ``shares[..., relation]``."""
+    """Return the log ratios x and y of ``shares[..., relation]``, whose relations are before, tied and after."""
     before, tied, after = np.moveaxis(np.log(np.maximum(shares, _FLOOR)), -1, 0)
     return before - after, tied - (before + after) / 2
 
@@ -76,8 +85,8 @@ def collect(ranker: PartialLabelRanker, X: _Array, Y: _Array, seed: int) -> Pool
     for _, models_of in models[1:]:
         table = np.empty_like(forest)
         for part, model in enumerate(models_of):
-            own = part_of == part
-            table[own] = _mean_shares([model], X[own])
+            is_held_out = part_of == part
+            table[is_held_out] = _mean_shares([model], X[is_held_out])
         held_out.append(table)
     x, y = log_ratios(np.array([table[rows, pairs] for table in held_out]))
     return PoolEvidence(
@@ -107,15 +116,15 @@ def _forest_evidence(
 
 
 def fit_pool(evidence: PoolEvidence, weights: _Array, ridge: float) -> _Array:
-    """Return α, β and γ by Newton steps, corrected for the noise of the forest."""
+    """Return α, β and γ by Newton steps, corrected for the noise of the forest and shrunk towards `weights`."""
     prior = np.concatenate([weights, weights, [0.0]])
     point, tilt = prior, np.zeros_like(prior)
     # The parameters α and β of the forest, the first component.
-    own = np.array([0, len(weights)])
+    of_forest = np.array([0, len(weights)])
     for correction in range(_CORRECTIONS + 1):
         if correction > 0:
             second = _second_derivatives(evidence, point)
-            tilt[own] = np.einsum("ijp,pij->ij", second, evidence.noise) @ point[own]
+            tilt[of_forest] = np.einsum("ijp,pij->ij", second, evidence.noise) @ point[of_forest]
         point = _minimise(evidence, prior, tilt, point, ridge)
     return point
 

@@ -1,4 +1,4 @@
-"""Sections of a report that compare our results with the published tables of the paper."""
+"""Sections of a report that compare our results with the tables of the paper (Wang, Alfaro and Bengs, 2025)."""
 
 from __future__ import annotations
 
@@ -170,15 +170,15 @@ def _times(study: Study, published: Published) -> Section:
         datasets = [name for name in ours.datasets if (name, ours.methods[0]) in seconds]
         if len(datasets) < 2:
             continue
-        places = [ours.datasets.index(name) for name in datasets]
+        rows = [ours.datasets.index(name) for name in datasets]
         theirs = np.array([[seconds[name, method] for method in ours.methods] for name in datasets])
         columns = [Column.of("dataset", datasets)]
         for j, method in enumerate(ours.methods):
-            ratio = theirs[:, j] / ours.values[places, j]
+            ratio = theirs[:, j] / ours.values[rows, j]
             columns.append(Column.of(method, ratio, "{:.0f}".format))
         share = f"{100 * level:g} % missing labels"
         tables.append(Table(f"The paper's seconds divided by ours at {share}", tuple(columns)))
-        table = ScoreTable(ours.values[places], datasets, ours.methods, higher_is_better=False)
+        table = ScoreTable(ours.values[rows], datasets, ours.methods, higher_is_better=False)
         reference = dict(
             zip(datasets, theirs[:, list(ours.methods).index("borda")].tolist(), strict=True)
         )

@@ -1,4 +1,7 @@
-"""Thresholds for ties on the paper's real datasets: recommended, best, and chosen by cross-validation."""
+"""Thresholds for ties (β) on the paper's real datasets: recommended, best, and chosen by cross-validation.
+
+The paper is by Wang, Alfaro and Bengs (2025); its real datasets are algae and movies.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,15 @@ from bucketrank.tables import Column, Table
 from published import Published
 
 SCORING = ("borda", "copeland")
-"""Methods whose thresholds are recommended per training fold."""
+"""Methods that order labels by scores; their thresholds are recommended per training fold."""
 
 
 class Row(NamedTuple):
-    """A row of the table; fields with the prefix `paper_` are published values."""
+    """A row of the table; fields with the prefix `paper_` are published values.
+
+    `recommended` and `deviation` are the mean and the standard deviation of the thresholds that are recommended per
+    training fold, and `auto_tau_x` is the score of thresholds chosen by cross-validation.
+    """
 
     dataset: str
     missing: int
@@ -58,9 +65,9 @@ def beta_table(real: list[Dataset], study: Study, published: Published, *, n_job
         dataset, missing, name = line["dataset"], int(line["missing"]), line["aggregator"]
         if dataset not in auto.datasets or missing / 100 not in auto.missing:
             continue
-        level, place = auto.missing.index(missing / 100), auto.datasets.index(dataset)
+        level, row = auto.missing.index(missing / 100), auto.datasets.index(dataset)
         betas = _recommended(plan, dataset, missing / 100, name)
-        scores = sweep.mean[sweep.aggregators.index(name), level, place]
+        scores = sweep.mean[sweep.aggregators.index(name), level, row]
         rows.append(
             Row(
                 dataset,
@@ -71,11 +78,11 @@ def beta_table(real: list[Dataset], study: Study, published: Published, *, n_job
                 float(line["predicted_beta_mean"]),
                 ours.mean[level, ours.datasets.index(dataset), ours.methods.index(name)],
                 published.score(dataset, missing, name),
-                sweep.best(name)[level, place],
+                sweep.best(name)[level, row],
                 float(line["best_beta"]),
                 scores.max(),
                 published.score(dataset, missing, f"{name}_best"),
-                auto.mean[level, place, auto.methods.index(name)],
+                auto.mean[level, row, auto.methods.index(name)],
             )
         )
     return _table(rows)

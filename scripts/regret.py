@@ -2,8 +2,9 @@
 
     python scripts/regret.py [--seeds N] [--first-seed N] [--only TEXT] [--jobs N] [--output FILE]
 
-The datasets are generated (see generated_sets.py), so nothing is read. The best component is chosen per dataset and
-level after the fact, from the means over all seeds. The exit code is 1 if the mean regret is above 0.
+The ranker is `PartialLabelRanker`; its components are a forest, boosters and linear models. The datasets are generated
+(see generated_sets.py), so nothing is read. The best component is chosen per dataset and level after the fact, from the
+means over all seeds. The exit code is 1 if the mean regret is above 0.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run the complete study of the paper and compare our results with the published results.
+"""Run the complete study of the paper (Wang, Alfaro and Bengs, 2025), and compare our results with the published ones.
 
     python scripts/reproduce.py --data FOLDER --paper FOLDER [--store FILE] [--report FILE] [--seed N] [--jobs N]
 

@@ -1,8 +1,9 @@
 """Soak test: many aggregations against the exact reference, and many predictions without growth of memory.
 
 ``python scripts/soak.py`` makes 1,000,000 random aggregations and 100,000 calls of predict; ``--aggregations`` and
-``--predictions`` change the numbers. Random profiles of few labels repeat, so that each distinct profile is computed by
-the slow reference in `tests/reference` once and by the package every time. Linux only: memory is read from /proc.
+``--predictions`` change the numbers. Random profiles (sets of rankings) of few labels repeat, so that each distinct
+profile is computed by the slow reference in `tests/reference` once and by the package every time. Linux only: memory is
+read from /proc.
 """
 
 from __future__ import annotations
@@ -103,14 +104,14 @@ def predict_repeatedly(count: int) -> tuple[int, int]:
     models = [estimator.fit(X, Y) for estimator in estimators]
     expected = [model.predict(X[:3]) for model in models]
     start = 0
-    for number in range(count):
-        which = number % len(models)
+    for call in range(count):
+        which = call % len(models)
         found = models[which].predict(X[:3])
         if not np.array_equal(found, expected[which]):
             raise AssertionError(
                 f"{models[which]!r} predicts {found}; its first prediction was {expected[which]}"
             )
-        if number == count // 10:
+        if call == count // 10:
             # Caches are full by now.
             start = resident_bytes()
     return count, resident_bytes() - start

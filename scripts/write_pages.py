@@ -53,7 +53,7 @@ def accuracy(measured: Path) -> str:
             f"## Every dataset, {share} missing labels",
             _one_level(methods, datasets, level),
         ]
-    # A fact continues on indented lines.
+    # An item of the list may continue on indented lines.
     facts = "".join(re.findall(r"^- .*\n(?:  .*\n)*", results, re.MULTILINE))
     parts += ["## Bounds and comparisons", facts]
     for heading, start in FURTHER_TABLES.items():
@@ -183,6 +183,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _by_level(methods: list[str], triples: list[str]) -> str:
+    """Return a table with a column per level; a triple, such as .789/.767/.708, has the scores of the three levels."""
     order = sorted(range(len(methods)), key=lambda j: -_mean(triples[j]))
     rows = ([methods[j], *triples[j].split("/")] for j in order)
     return _table(["method", *(f"{share} missing" for share in LEVELS)], rows, "lrrr")

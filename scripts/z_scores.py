@@ -1,8 +1,8 @@
-"""Judge reproduced scores by their differences from the published ones, in standard errors from the repeats.
+"""Judge reproduced scores by their differences from those of the paper, in standard errors from the repeats.
 
-The published means and ours come from equal numbers of repeats with different folds, so the variance of a difference is
-twice that of a mean of repeats, plus that of rounding to three decimals. The variance of a mean is pooled over the
-methods of a dataset and level, which share their folds.
+The means published by Wang, Alfaro and Bengs (2025) and ours come from equal numbers of repeats with different folds,
+so the variance of a difference is twice that of a mean of repeats, plus that of rounding to three decimals. The
+variance of a mean is pooled over the methods of a dataset and level, which share their folds.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ LARGEST_RMS = 2.0
 """Scores of a level match up to this root mean square of z; 1.41 is expected with four degrees of freedom."""
 
 _ROUNDING = 1e-6 / 12
+"""Variance of the error of rounding to three decimals."""
+
 _CHAINS = ("mc1", "mc2", "mc3", "mc4")
 
 EXPLANATIONS = {
@@ -107,8 +109,8 @@ def verdict(judged: list[JudgedCell]) -> tuple[Table, bool]:
         str,
     )
     columns = tuple(
-        Column.of(head, [row[place] for row in table], text)
-        for place, (head, text) in enumerate(zip(heads, formats, strict=True))
+        Column.of(head, [row[index] for row in table], text)
+        for index, (head, text) in enumerate(zip(heads, formats, strict=True))
     )
     return Table("Ours minus the paper's, in standard errors of the repeats", columns), holds
 

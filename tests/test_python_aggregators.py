@@ -91,7 +91,7 @@ def test_compare_accepts_python_aggregators() -> None:
         (None, r"Broken\(result=None\), on a pair order matrix of 5 labels: KeyError"),
         ([1, 2], r"it returned 2 positions; expected one position per label"),
         ("abc", r"it returned 'abc'; expected one number per label"),
-        ([[1, 2]], r"an array of 2 dimensions"),
+        ([[1, 2]], r"it returned a 2-D array; expected"),
         ([1, 2, 3, 4, np.nan], r"it returned NaN for label 4"),
     ],
 )

@@ -1,4 +1,5 @@
-//! Pair statistics and aggregators, for 26 labels, as in the dataset letter, and for increasing numbers of labels.
+//! Counting the evidence (statistics of pairs and rows) and aggregating it, for 26 labels, as in the dataset letter,
+//! and for increasing numbers of labels.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -50,8 +51,8 @@ fn rankings(rows: usize, labels: usize, seed: u64) -> Rankings {
         .expect("finite values")
 }
 
-/// Independent uniform shares without a Condorcet winner: if there is one, the result of its comparison with the next
-/// label is reversed.
+/// Independent uniform shares per pair of labels, without a Condorcet winner: if a label beats all others, the result
+/// of its comparison with the next label is reversed.
 fn random_pair_order(labels: usize, seed: u64) -> PairOrderMatrix {
     let mut rng = Pcg64::seed_from_u64(seed);
     let mut c = Array2::from_elem((labels, labels), 0.5);
@@ -143,7 +144,8 @@ fn bench_batch(criterion: &mut Criterion) {
             });
         }
     }
-    // A small set of rankings with missing labels has many maximal lotteries, which exercises the leximin search.
+    // A small set of rankings with missing labels has many maximal lotteries, so the search for the fairest one is
+    // measured.
     let sparse: Vec<_> = (0..100)
         .map(|seed| {
             let y = rankings(5, LABELS, seed);
@@ -161,6 +163,7 @@ fn bench_batch(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Measures how the time grows with the number of labels.
 fn bench_growth(criterion: &mut Criterion) {
     let mut workspace = Workspace::default();
     let mut group = criterion.benchmark_group("growth");

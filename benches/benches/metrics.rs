@@ -1,4 +1,5 @@
-//! τ_X over a batch of rankings, for few labels (vector instructions) and many labels (counting inversions).
+//! The rank correlation τ_X over a batch of rankings, for few labels (vector instructions) and many labels (counting
+//! inversions).
 
 use bucketrank_benches::rankings;
 use bucketrank_core::metrics::{tau_x, tau_x_of_arrays};
@@ -8,6 +9,7 @@ use ndarray::Array2;
 
 fn bench_tau_x(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("tau_x");
+    // The algorithm changes above 127 and above 1024 labels.
     for (rows, labels) in [
         (100_000, 5),
         (100_000, 26),

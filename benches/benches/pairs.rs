@@ -1,4 +1,5 @@
-//! Parsing arrays of positions, and counting the relations of label pairs.
+//! Parsing arrays of positions, and counting per pair of labels the rows with the first label before, tied with or
+//! after the second.
 
 use bucketrank_benches::rankings;
 use bucketrank_core::pairs::PairCounts;

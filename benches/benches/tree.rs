@@ -19,7 +19,7 @@ const ROWS: usize = 20_000;
 const FEATURES: usize = 16;
 const LABELS: usize = 26;
 
-/// Rows scattered around one centre per label; labels with near centres are ranked before distant ones.
+/// Rows scattered around one centre per label; each row ranks the labels by the distance of their centres.
 fn generate_data() -> (Array2<f64>, Rankings) {
     let mut rng = Pcg64::seed_from_u64(1);
     let centres = Array2::from_shape_fn((LABELS, FEATURES), |_| rng.random::<f64>() * 15.0);

@@ -1,4 +1,4 @@
-"""Rankings with ties, fast: rank aggregation and partial label ranking.
+"""Rankings with ties, fast: rank aggregation, and partial label ranking (predicting rankings from features).
 
 A ranking is a row of *positions*, one per label: 1 is best, equal positions are ties, and only the order counts
 (positions with gaps or fractions, such as 1, 2, 2, 4 or 1, 2.5, 2.5, 4, become dense ranks when data is read). ``NaN``
@@ -152,7 +152,7 @@ if TYPE_CHECKING:
 # Submodules that are imported on first access.
 _LAZY_MODULES = {"datasets"}
 
-# Names whose modules take long to import: most need scikit-learn, which takes longer than most calls of this package.
+# Names whose modules take long to import: most need scikit-learn, whose import is slower than most calls here.
 _LAZY_ATTRIBUTES = {
     "PartialLabelRanker": "bucketrank.estimators.ranker",
     "PartialLabelRankingBooster": "bucketrank.estimators.boosting",

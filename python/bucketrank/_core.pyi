@@ -13,6 +13,7 @@ _Weights: TypeAlias = _Floats | None
 
 __version__: str
 
+# Largest value of a parameter that is a count, and largest number of labels of which all pairs are counted.
 class _Limits(TypedDict):
     count: int
     pair_labels: int
@@ -42,6 +43,8 @@ DEFAULTS: _Defaults
 
 def tau_x(y_true: _Positions, y_pred: _Positions, weights: _Weights) -> float: ...
 def tau_x_samples(y_true: _Positions, y_pred: _Positions) -> _Floats: ...
+
+# The functions `tau_x_ranked...` compare the two rankings of a row on the labels that both rank.
 def tau_x_ranked(y_true: _Positions, y_pred: _Positions, weights: _Weights) -> float: ...
 def tau_x_ranked_samples(y_true: _Positions, y_pred: _Positions) -> _Floats: ...
 def pair_agreements(
@@ -56,6 +59,8 @@ def check_weights(weights: _Floats, rows: int) -> _Floats: ...
 def parse_positions(y: _Positions) -> _Integers: ...
 def to_dense_ranks(values: _Positions) -> _Integers: ...
 def drop_labels(y: _Positions, fraction: float, seed: int) -> _Integers: ...
+
+# The position of each category of a feature in an order computed from the rankings of the rows.
 def order_categories(
     codes: _Integers, categories: int, y: _Positions, weights: _Weights
 ) -> _Integers: ...
@@ -70,16 +75,20 @@ class _SearchOptions(TypedDict):
     time_limit: float | None
     label_weights: list[float] | None
 
+# An aggregator: its name with a parameter or options; or name, whether it reads pair order matrices, and Python object.
 _Spec: TypeAlias = tuple[str, float] | tuple[str, _SearchOptions] | tuple[str, bool, Any]
 
 def aggregate(spec: _Spec, y: _Positions, weights: _Weights) -> _Integers: ...
 def explain(spec: _Spec, y: _Positions, weights: _Weights) -> dict[str, Any]: ...
+
+# Whether all sets of rankings are NumPy arrays that own their memory and have equally many labels.
 def are_plain_sets(sets: list[Any]) -> bool: ...
 def aggregate_many(spec: _Spec, sets: _Positions | list[_Positions], n_jobs: int) -> _Integers: ...
 def aggregate_pair_order(spec: _Spec, matrix: _Floats) -> _Integers: ...
 def aggregate_pair_orders(spec: _Spec, matrices: _Floats, n_jobs: int) -> _Integers: ...
 def aggregate_pair_shares(spec: _Spec, tables: _Floats, n_jobs: int) -> _Integers: ...
 
+# Weights of before, tied and after per pair of labels, and the weight of the rows with each label.
 _Counts: TypeAlias = tuple[_Floats, _Floats]
 
 def count_comparisons(comparisons: dict[str, Any]) -> _Counts: ...
@@ -94,16 +103,23 @@ def resample_scores(
     options: dict[str, Any],
     progress: Callable[[int], object] | None,
 ) -> dict[str, Any]: ...
+
+# Whether each label is ahead of each other label, and the ranks, rank intervals and tiers that follow.
 def separate_labels(
     scores: _Floats, resampled: _Floats, components: list[int], options: dict[str, Any]
 ) -> dict[str, Any]: ...
+
+# A row of scores has the n utilities of the labels and their n tie terms; `compared` masks the labels with comparisons.
 def latent_pair_shares(scores: _Floats, compared: NDArray[np.bool_]) -> _Floats: ...
 def aggregate_scores(
     spec: _Spec, scores: _Floats, compared: NDArray[np.bool_], n_jobs: int
 ) -> _Integers: ...
 
+# A forest with the strength of its shrinkage, a booster with its number of rounds, or a linear model.
 _FittedModel: TypeAlias = tuple[Forest, float] | tuple[Booster, int] | tuple[LinearModel]
+# The weight and the models of each component of a mixture.
 _Components: TypeAlias = list[tuple[float, list[_FittedModel]]]
+# The part that holds out each row, the rows that weights are chosen on, and per part the rows of its linear model.
 _HeldOut: TypeAlias = tuple[_Integers, _Integers, list[_Integers]]
 
 class _MixtureOptions(TypedDict):
@@ -117,6 +133,7 @@ class _MixtureOptions(TypedDict):
     held_out: _HeldOut | None
     n_jobs: int
 
+# The log-linear pool (a weighted geometric mean of shares): order weights, tie weights, tie offset and its share.
 _Pool: TypeAlias = tuple[list[float], list[float], float, float]
 
 class _MixtureFit(TypedDict):
@@ -142,7 +159,7 @@ def mixture_shap_values(
     pool: _Pool | None,
     x: _Floats,
     background: _Floats,
-    orders: tuple[int, int],
+    orders: tuple[int, int],  # number of random orders of the features, and their seed
     n_jobs: int,
 ) -> tuple[_Floats, list[int]]: ...
 
@@ -248,6 +265,7 @@ class _TreeOptions(_TreeSizes):
     n_jobs: int
     soft: bool
 
+# A kind of shrinkage of the pair shares of leaves, and its strength.
 _Smoothing: TypeAlias = tuple[str, float]
 
 class _CrossValidationMethods(TypedDict):
@@ -255,12 +273,17 @@ class _CrossValidationMethods(TypedDict):
     tree_aggregator: _Spec
     aggregators: list[list[_Spec]]
 
+# A dataset for `cross_validate`, with the seed of its folds.
 @final
 class Problem:
     def __new__(cls, x: _Floats, y: _Positions, weights: _Weights, seed: int) -> Problem: ...
 
 def fold_of_rows(rows: int, n_folds: int, seed: int, repeat: int) -> _Integers: ...
+
+# Seeds of one fold: for dropping labels, and for the random draws of a learner.
 def split_seeds(seed: int, missing: float, repeat: int, fold: int) -> tuple[int, int]: ...
+
+# A task is the index of a problem, the share of missing labels, repeat, fold, and the indices of tree and aggregators.
 def cross_validate(
     problems: list[Problem],
     tasks: list[tuple[int, float, int, int, int, int]],
@@ -347,6 +370,7 @@ class Forest:
     def from_bytes(data: bytes) -> Forest: ...
     def __reduce__(self) -> tuple[Any, tuple[bytes]]: ...
 
+# A container, the format of saved models: a description, and parts that are arrays or models.
 def pack(description: str, parts: list[Any]) -> bytes: ...
 def unpack(data: bytes, what: str) -> tuple[str, list[Any]]: ...
 def check_saved_header(header: bytes, length: int, what: str) -> None: ...

@@ -1,4 +1,7 @@
-"""Serialisation of estimators into one container: a JSON description of the attributes, and arrays and core models."""
+"""Serialisation of estimators into one container, the core's format of saved bytes.
+
+A container holds a JSON description of the attributes, and the arrays and core models that it refers to (its parts).
+"""
 
 from __future__ import annotations
 
@@ -80,13 +83,14 @@ def pack_state(name: str, state: dict[str, Any]) -> tuple[bytes, dict[str, Any]]
     parts: list[Any] = []
     held, others = {}, {}
     for attribute, value in state.items():
-        own: list[Any] = []
+        # Collected separately, because an attribute that cannot be stored must leave no parts.
+        attribute_parts: list[Any] = []
         try:
-            held[attribute] = _encode(value, own, len(parts), exact=True)
+            held[attribute] = _encode(value, attribute_parts, len(parts), exact=True)
         except _UnsupportedError:
             others[attribute] = value
         else:
-            parts += own
+            parts += attribute_parts
     return _core.pack(json.dumps({"estimator": name, "state": held}), parts), others
 
 
@@ -128,9 +132,9 @@ def _value_count(text: str) -> int:
 
 
 def _encode(value: Any, parts: list[Any], first: int = 0, *, exact: bool = False) -> Any:
-    """Describe a value in JSON; arrays and models are appended to `parts`, which are numbered from `first`.
+    """Describe a value in JSON; arrays and models are appended to `parts`, whose indices start at `first`.
 
-    Values of other types are converted to plain Python values, or raise if `exact`.
+    A value of another type is converted to a plain Python value, unless `exact`, which raises an error instead.
     """
     if type(value) in _PLAIN:
         is_special = isinstance(value, float) and not math.isfinite(value)

@@ -1,4 +1,7 @@
-"""Reading numbers without changing them: masked entries, dates, and integers that floats cannot hold exactly."""
+"""Reading numbers without changing them.
+
+Masked entries of NumPy arrays become NaN; dates, and integers that a float cannot hold exactly, are rejected.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ def _is_masked(values: Any) -> bool:
 
 
 def _is_temporal(dtype: Any) -> bool:
-    """Return whether values of this type of pandas or polars are dates, times or durations."""
+    """Whether a data type of pandas or polars holds dates, times or durations."""
     is_temporal = getattr(dtype, "is_temporal", None)
     return getattr(dtype, "kind", "") in ("m", "M") or (is_temporal is not None and is_temporal())
 
@@ -70,17 +73,17 @@ def check_dates(X: Any, name: str) -> None:
     if kind == "O" and isinstance(X, np.ndarray):
         for index, value in np.ndenumerate(X):
             if isinstance(value, (np.datetime64, np.timedelta64)):
-                place = ", ".join(map(str, index))
-                raise TypeError(f"{name}, entry ({place}): {value!r}; expected a number")
+                location = ", ".join(map(str, index))
+                raise TypeError(f"{name}, entry ({location}): {value!r}; expected a number")
 
 
 def check_large_integers(array: NDArray[Any], name: str) -> None:
     """Raise if an array of objects holds an integer that is too large for a float."""
     for index, value in np.ndenumerate(array):
         if isinstance(value, int) and abs(value) > _MAX_FLOAT:
-            place = ", ".join(map(str, index))
+            location = ", ".join(map(str, index))
             raise ValueError(
-                f"{name}, entry ({place}): the integer is too large for a float; expected a smaller number"
+                f"{name}, entry ({location}): the integer is too large for a float; expected a smaller number"
             )
 
 
@@ -105,8 +108,8 @@ def as_exact_floats(
     if ignored is not None:
         inexact &= ~ignored
     if inexact.any():
-        place = tuple(np.argwhere(inexact)[0].tolist())
-        raise _inexact(name, place, array[place])
+        index = tuple(np.argwhere(inexact)[0].tolist())
+        raise _inexact(name, index, array[index])
     return floats
 
 
@@ -119,17 +122,16 @@ def check_exact_list(values: Any, floats: NDArray[np.float64], name: str) -> Non
         return
     rows = values if isinstance(values, (list, tuple)) else values.rows()
     originals = np.asarray(rows, dtype=object)
-    for index in np.argwhere(large).tolist():
-        place = tuple(index)
-        value = originals[place] if originals.shape == floats.shape else None
-        if isinstance(value, (int, np.integer)) and int(value) != int(floats[place]):
-            raise _inexact(name, place, value)
+    for index in map(tuple, np.argwhere(large).tolist()):
+        value = originals[index] if originals.shape == floats.shape else None
+        if isinstance(value, (int, np.integer)) and int(value) != int(floats[index]):
+            raise _inexact(name, index, value)
 
 
 def is_rounded_integer(word: str, value: float) -> bool:
-    """Whether the float read from a number in a text differs from it and is so large that it is an integer.
+    """Whether `value`, the float read from `word`, is a large integer that differs from the number in that text.
 
-    Numbers with an exponent are rounded on purpose.
+    Rounding of numbers with an exponent is accepted.
     """
     if not MAX_EXACT_INTEGER <= abs(value) <= _MAX_FLOAT or "e" in word.lower():
         return False
@@ -173,8 +175,8 @@ def _column_to_array(column: Any, name: str) -> NDArray[Any]:
     return np.where(missing, np.nan, as_exact_floats(whole, name, missing))
 
 
-def _inexact(name: str, place: tuple[int, ...], value: Any) -> ValueError:
-    where = f", entry {place[0] if len(place) == 1 else place}" if place else ""
+def _inexact(name: str, index: tuple[int, ...], value: Any) -> ValueError:
+    where = f", entry {index[0] if len(index) == 1 else index}" if index else ""
     return ValueError(
         f"{name}{where}: {value!s} cannot be converted exactly to a float; expected at most 2**53 if other numbers are "
         "floats or missing"

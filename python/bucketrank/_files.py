@@ -56,7 +56,7 @@ def check_writable(name: str, inputs: Iterable[str | Path] = ()) -> Path:
     needed = [path] if mode is not None else []
     if not _is_special(path, mode):
         needed.append(Path(os.path.realpath(path)).parent)
-    if not all(os.access(place, os.W_OK) for place in needed):
+    if not all(os.access(required, os.W_OK) for required in needed):
         raise PermissionError(errno.EACCES, "cannot be written", name)
     return path
 
@@ -69,7 +69,7 @@ def _is_same(path: Path, other: Path) -> bool:
 
 
 def _mode(path: Path) -> int | None:
-    """Return the mode of an existing file, with symbolic links followed."""
+    """Return the mode of a file, with symbolic links followed; None if the file does not exist."""
     try:
         return path.stat().st_mode
     except FileNotFoundError:

@@ -201,7 +201,7 @@ def _is_weights(value: Any, state: _State) -> bool:
 
 
 def _is_log_weights(value: Any, state: _State) -> bool:
-    """Whether the numbers of the log-linear pool are finite, no weight is negative, and the share is from 0 to 1."""
+    """Whether a log-linear pool (a weighted geometric mean of components) has finite numbers, and weights from 0 on."""
     if value is None:
         return True
     if type(value) is not dict or value.keys() != {"order", "tie", "tie_offset", "share"}:
@@ -224,7 +224,7 @@ _COMPONENTS = {
     "booster": "PartialLabelRankingBooster",
     "linear": "PartialLabelRankingLinear",
 }
-# The sizes come first, because other fields refer to them.
+# `_COMPONENTS` are the models that PartialLabelRanker combines. Sizes come first, because other fields refer to them.
 _COMMON = _Schema(
     {
         "n_features_in_": _whole(1),

@@ -45,7 +45,7 @@ WEIGHTS = Entries(("row",), "weight")
 NUMBERS = Entries(("row", "column"), "number")
 
 
-def is_plain_features(X: Any) -> bool:
+def is_float_matrix(X: Any) -> bool:
     """Whether scikit-learn's input checks would return `X` unchanged, apart from the check for finite values.
 
     Skipping these checks saves time: they take longer than fitting a tree to a few hundred rows.
@@ -81,7 +81,7 @@ def as_feature_table(X: Any) -> Any:
 
 def as_positions(Y: Any, name: str = "Y") -> Positions:
     """Return `Y` as a 2-D array of native 64-bit integers or floats, copying only when needed."""
-    if is_plain(Y):
+    if is_number_matrix(Y):
         return Y
     array = as_number_array(Y, name)
     if array.ndim != 2:
@@ -93,7 +93,7 @@ def as_positions(Y: Any, name: str = "Y") -> Positions:
     return array
 
 
-def is_plain(Y: Any) -> TypeGuard[Positions]:
+def is_number_matrix(Y: Any) -> TypeGuard[Positions]:
     """Whether `Y` is a 2-D array that the Rust core can read without conversion or further checks of its layout."""
     return type(Y) is np.ndarray and Y.ndim == 2 and Y.dtype in NATIVE and Y.flags.carray
 
@@ -101,7 +101,7 @@ def is_plain(Y: Any) -> TypeGuard[Positions]:
 def as_number_array(values: Any, name: str, entries: Entries = POSITIONS) -> Positions:
     """Return `values` as an array of native 64-bit integers or floats, of any shape."""
     if type(values) is np.ndarray and values.dtype in NATIVE:
-        return _readable(values)
+        return _with_whole_strides(values)
     if isinstance(values, np.ma.MaskedArray) and values.dtype.kind not in "iuf":
         raise _wrong_entry(np.ma.getdata(values), values.dtype, name, entries)
     values = _frame_to_array(values, name) if is_frame(values) else unmasked(values)
@@ -117,9 +117,9 @@ def as_number_array(values: Any, name: str, entries: Entries = POSITIONS) -> Pos
     if kind == "f":
         floats = as_exact_floats(array, name)
         check_exact_list(values, floats, name)
-        return _readable(floats)
+        return _with_whole_strides(floats)
     if kind == "i" or (kind == "u" and (array <= np.iinfo(np.int64).max).all()):
-        return _readable(np.asarray(array, dtype=np.int64))
+        return _with_whole_strides(np.asarray(array, dtype=np.int64))
     if kind in "SU" and isinstance(values, (list, tuple)):
         # NumPy converts all numbers to strings if one entry is a string, so look for that entry in the original values.
         raise _wrong_entry(np.asarray(values, dtype=object), array.dtype, name, entries)
@@ -133,7 +133,7 @@ def describe_value(value: Any) -> str:
     return f"of type {type(value).__name__}"
 
 
-def _readable(array: Positions) -> Positions:
+def _with_whole_strides(array: Positions) -> Positions:
     """Return the array, or a copy if it is unaligned or a stride is not a multiple of the item size.
 
     Fields of a structured array can have such strides; strides of the Rust core are numbers of items, not of bytes.
@@ -157,24 +157,26 @@ def _wrong_entry(
     """Return the error for the first entry that is not a 64-bit number."""
     found = f"{name} has dtype {dtype}; expected integers or floats"
     for index, value in np.ndenumerate(array):
-        place = _place(index, entries.axes)
+        location = _location(index, entries.axes)
         if isinstance(value, (int, np.unsignedinteger)) and not -(2**63) <= value < 2**63:
             limit = (
                 "small; expected -2**63 or more" if value < 0 else "large; expected up to 2**63 - 1"
             )
-            return ValueError(f"{name}{place and f', {place}'}: the {entries.noun} is too {limit}")
+            return ValueError(
+                f"{name}{location and f', {location}'}: the {entries.noun} is too {limit}"
+            )
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
             entry = value.item() if isinstance(value, np.generic) else value
-            return TypeError(f"{found}{place and f' ({place}: {entry!r:.60})'}{entries.hint}")
+            return TypeError(f"{found}{location and f' ({location}: {entry!r:.60})'}{entries.hint}")
     return TypeError(f"{found}{entries.hint}")
 
 
-def _place(index: tuple[int, ...], axes: tuple[str, ...]) -> str:
+def _location(index: tuple[int, ...], axes: tuple[str, ...]) -> str:
     """Return the location of an entry, such as "row 1, label 2"; empty if the array has too many axes."""
     if len(index) > len(axes):
         return ""
     named = axes[len(axes) - len(index) :]
-    return ", ".join(f"{axis} {number}" for axis, number in zip(named, index, strict=True))
+    return ", ".join(f"{axis} {i}" for axis, i in zip(named, index, strict=True))
 
 
 def as_weights(sample_weight: ArrayLike | None) -> NDArray[np.float64] | None:
@@ -245,7 +247,7 @@ def resolve_n_jobs(n_jobs: Any) -> int:
     cores = (
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     )
-    # More threads would only cost memory; the results do not depend on the number of threads.
+    # More than 1024 threads would only cost memory; the results do not depend on the number of threads.
     return min(number, 1024) if number > 0 else max(1, cores + 1 + number)
 
 

@@ -46,7 +46,7 @@ def kendall_distance(
     normalised: bool = False,
     missing: Missing = "error",
 ) -> float:
-    """Mean Kendall distance with ties, K^(p) of Fagin et al.
+    """Mean Kendall distance with ties: K^(p) of Fagin et al., where p is `penalty`.
 
     Per pair of labels the distance is 1 if the rankings order it in opposite ways, and `penalty` if it is tied in one
     of them only.
@@ -121,9 +121,9 @@ def kendall_distance_samples(
         raise ValueError(f"penalty is {weight}; expected a number from 0 to 1")
     divide = as_flag(normalised, "normalised")
     counts = _pair_counts(Y_true, Y_pred, missing)
-    _, discordant, in_true, in_pred, _ = counts
+    _, discordant, tied_in_true, tied_in_pred, _ = counts
     pairs = np.sum(counts, axis=0)
-    distance = discordant + weight * (in_true + in_pred)
+    distance = discordant + weight * (tied_in_true + tied_in_pred)
     return _divide(distance, pairs if divide else np.minimum(pairs, 1.0))
 
 
@@ -183,10 +183,10 @@ def tau_b_samples(Y_true: Any, Y_pred: Any, *, missing: Missing = "error") -> ND
     >>> tau_b_samples([[1, 2], [1, 1]], [[2, 1], [1, 2]])
     array([-1., nan])
     """
-    concordant, discordant, in_true, in_pred, _ = _pair_counts(Y_true, Y_pred, missing)
+    concordant, discordant, tied_in_true, tied_in_pred, _ = _pair_counts(Y_true, Y_pred, missing)
     strict = concordant + discordant
     # The pairs that are tied in one ranking only are not tied in the other.
-    scale = np.sqrt(strict + in_true) * np.sqrt(strict + in_pred)
+    scale = np.sqrt(strict + tied_in_true) * np.sqrt(strict + tied_in_pred)
     return _divide(concordant - discordant, scale)
 
 
@@ -354,15 +354,15 @@ def _require_complete(positions: NDArray[np.int64], weights: NDArray[np.float64]
 
 
 def _mean_ranks(positions: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean rank of each label in its row, and the sum of t**3 - t over the ties of each row."""
+    """Return the mean rank of each label in its row, and per row the sum of t**3 - t over its buckets of t labels."""
     rows, n = positions.shape
-    # Positions of a subset of labels have gaps; the counts of absent positions are 0.
+    # Positions of a subset of labels have gaps; the size of a bucket at an absent position is 0.
     last = max(int(positions.max()), n)
-    places = positions + (last + 1) * np.arange(rows)[:, np.newaxis]
-    sizes = np.bincount(places.ravel(), minlength=rows * (last + 1)).reshape(rows, last + 1)
+    bucket_of = positions + (last + 1) * np.arange(rows)[:, np.newaxis]
+    sizes = np.bincount(bucket_of.ravel(), minlength=rows * (last + 1)).reshape(rows, last + 1)
     up_to = np.cumsum(sizes, axis=1)
-    own = np.take_along_axis(sizes, positions, axis=1)
-    ranks = np.take_along_axis(up_to, positions, axis=1) - (own - 1) / 2
+    own_size = np.take_along_axis(sizes, positions, axis=1)
+    ranks = np.take_along_axis(up_to, positions, axis=1) - (own_size - 1) / 2
     return ranks, (sizes.astype(np.float64) ** 3 - sizes).sum(axis=1)
 
 

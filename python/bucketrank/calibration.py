@@ -1,4 +1,7 @@
-"""Proper scores and calibration of predicted pair shares."""
+"""Proper scores and calibration of predicted pair shares.
+
+The shares of a pair of labels are the probabilities that the first is before, tied with or after the second.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +53,9 @@ def pair_log_loss(Y_true: Any, shares: ArrayLike, sample_weight: ArrayLike | Non
     >>> round(pair_log_loss([[1, 2]], [[[0.5, 0.3, 0.2]]]), 4)
     0.6931
     """
-    observed, values, is_seen = _observed(Y_true, shares)
-    own = np.take_along_axis(values, observed[..., None], axis=2)[..., 0]
-    return _mean_over_pairs(-np.log(np.maximum(own, _SMALLEST)), is_seen, sample_weight)
+    observed, values, is_ranked = _observed_relations(Y_true, shares)
+    predicted = np.take_along_axis(values, observed[..., None], axis=2)[..., 0]
+    return _mean_over_pairs(-np.log(np.maximum(predicted, _SMALLEST)), is_ranked, sample_weight)
 
 
 def pair_brier_score(
@@ -82,9 +85,9 @@ def pair_brier_score(
     >>> round(pair_brier_score([[1, 2]], [[[0.5, 0.3, 0.2]]]), 4)
     0.38
     """
-    observed, values, is_seen = _observed(Y_true, shares)
+    observed, values, is_ranked = _observed_relations(Y_true, shares)
     distances = ((values - np.eye(3)[observed]) ** 2).sum(axis=2)
-    return _mean_over_pairs(distances, is_seen, sample_weight)
+    return _mean_over_pairs(distances, is_ranked, sample_weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,14 +166,14 @@ def reliability_curve(
         known = ", ".join(map(repr, _RELATIONS))
         raise ValueError(f"relation is {relation!r:.60}; expected one of {known}")
     bins = bounded_count(n_bins, "n_bins")
-    observed, values, is_seen = _observed(Y_true, shares)
+    observed, values, is_ranked = _observed_relations(Y_true, shares)
     kept = {"all": [0, 1, 2], "before": [0, 2], "tied": [1]}[relation]
     weights = _row_weights(sample_weight, len(values))
-    if not is_seen[weights > 0].any():
+    if not is_ranked[weights > 0].any():
         raise ValueError("no row of positive weight ranks two labels; expected at least one")
-    cases = values[..., kept][is_seen].ravel()
-    came_true = (observed[..., None] == kept)[is_seen].ravel()
-    weight_of = np.repeat(np.broadcast_to(weights[:, None], is_seen.shape)[is_seen], len(kept))
+    cases = values[..., kept][is_ranked].ravel()
+    came_true = (observed[..., None] == kept)[is_ranked].ravel()
+    weight_of = np.repeat(np.broadcast_to(weights[:, None], is_ranked.shape)[is_ranked], len(kept))
     bin_of = np.minimum((cases * bins).astype(np.int64), bins - 1)
     weight = np.bincount(bin_of, weight_of, bins).astype(np.float64)
     sums = [np.bincount(bin_of, weight_of * values, bins) for values in (cases, came_true)]
@@ -179,13 +182,13 @@ def reliability_curve(
     return ReliabilityCurve(predicted, frequency, weight)
 
 
-def _observed(
+def _observed_relations(
     Y_true: Any, shares: ArrayLike
 ) -> tuple[NDArray[np.int64], _Floats, NDArray[np.bool_]]:
-    """Return the true relation of each pair (0 before, 1 tied, 2 after), its shares, and whether it is ranked."""
+    """Return the true relation of each pair (0 before, 1 tied, 2 after), its shares, and whether the row ranks it."""
     positions = _core.parse_positions(as_positions(Y_true, "Y_true"))
     n_labels = positions.shape[1]
-    values = np.asarray(as_number_array(shares, "shares", NUMBERS), dtype=np.float64)
+    values = np.asarray(as_number_array(shares, "shares", entries=NUMBERS), dtype=np.float64)
     expected = (len(positions), n_labels * (n_labels - 1) // 2, 3)
     if values.shape != expected:
         raise ValueError(
@@ -212,10 +215,10 @@ def _row_weights(sample_weight: ArrayLike | None, n_rows: int) -> _Floats:
 
 
 def _mean_over_pairs(
-    values: _Floats, is_seen: NDArray[np.bool_], sample_weight: ArrayLike | None
+    values: _Floats, is_ranked: NDArray[np.bool_], sample_weight: ArrayLike | None
 ) -> float:
     """Return the weighted mean over rows of the mean over the pairs that a row ranks."""
-    counts = is_seen.sum(axis=1)
-    sums = np.where(is_seen, values, 0).sum(axis=1)
+    counts = is_ranked.sum(axis=1)
+    sums = np.where(is_ranked, values, 0).sum(axis=1)
     means = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
     return mean_of_defined(means, sample_weight)

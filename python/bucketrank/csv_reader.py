@@ -80,8 +80,8 @@ class CsvTable:
         if error.row is not None:
             rows = itertools.islice(records(self.name, self._text), 1, None)
             line = f", line {next(itertools.islice(rows, error.row, None))[0]}"
-        place = CsvColumn(column + 1, self.header[column])
-        return BadFileError(f"{self.name}{line}, {place}: {error.reason}")
+        location = CsvColumn(column + 1, self.header[column])
+        return BadFileError(f"{self.name}{line}, {location}: {error.reason}")
 
     def read(
         self,
@@ -120,17 +120,17 @@ class CsvTable:
         rows = [cells for _, cells in itertools.islice(records(self.name, self._text), 1, None)]
         if text is None:
             text = {i for i in features if any(_has_text(row[i : i + 1]) for row in rows)}
-        numbers = [i for i in features if i not in text]
-        X, Y = self._read_cells(numbers, labels, allow_missing=True)
+        numeric = [i for i in features if i not in text]
+        X, Y = self._read_cells(numeric, labels, allow_missing=True)
         if not text:
             return X, Y
         table = np.empty((len(rows), len(features)), dtype=object)
-        for place, i in enumerate(features):
+        for j, i in enumerate(features):
             if i in text:
                 words = [row[i].strip() for row in rows]
-                table[:, place] = [None if word.lower() in _MISSING else word for word in words]
+                table[:, j] = [None if word.lower() in _MISSING else word for word in words]
             else:
-                table[:, place] = X[:, numbers.index(i)]
+                table[:, j] = X[:, numeric.index(i)]
         return table, Y
 
     def _read_fast(
@@ -154,11 +154,11 @@ class CsvTable:
         if table is None or table.shape[1] != width:
             return None
         if np.isinf(table).sum() != len(_INFINITE.findall(body)):
-            # A number that is too large for a float.
+            # A number in the text is too large for a float.
             return None
         X, Y = (np.ascontiguousarray(table[:, columns]) for columns in (features, labels))
         if (np.isfinite(Y) & (Y >= MAX_EXACT_INTEGER)).any():
-            # A number that may have been rounded.
+            # A number may have been rounded.
             return None
         try:
             if labels:
@@ -176,9 +176,9 @@ class CsvTable:
         *,
         allow_missing: bool,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Read cell by cell; supports quoted cells and unused columns, and reports the place of an error."""
+        """Read cell by cell; supports quoted cells and unused columns, and reports line and column of an error."""
         columns = [CsvColumn(number, name) for number, name in enumerate(self.header, start=1)]
-        numbers, X, Y = [], [], []
+        line_numbers, X, Y = [], [], []
         for line, cells in itertools.islice(records(self.name, self._text), 1, None):
             check_width(self.name, line, cells, len(columns))
             X.append(
@@ -190,15 +190,15 @@ class CsvTable:
                 ]
             )
             Y.append([_position(self.name, line, columns[i], cells[i]) for i in labels])
-            numbers.append(line)
-        if not numbers:
+            line_numbers.append(line)
+        if not line_numbers:
             raise BadFileError(
                 f"{self.name}: a header but no rows; expected one {row} per line below it"
             )
         positions = np.array(Y)
         if labels:
             positions = _checked_positions(
-                self.name, positions, numbers, [columns[i] for i in labels]
+                self.name, positions, line_numbers, [columns[i] for i in labels]
             )
         return np.array(X), positions
 
@@ -329,7 +329,7 @@ def check_width(name: str, line: int, cells: Sequence[str], expected: int) -> No
 
 
 def _dense(Y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return valid positions, ranked densely."""
+    """Check positions and renumber them as 1, 2, 3, ... without gaps; NaN stays."""
     dense = _core.parse_positions(Y).astype(np.float64)
     dense[dense == 0] = np.nan
     return dense
@@ -338,7 +338,7 @@ def _dense(Y: NDArray[np.float64]) -> NDArray[np.float64]:
 def _checked_positions(
     name: str, Y: NDArray[np.float64], lines: Sequence[int], columns: Sequence[CsvColumn]
 ) -> NDArray[np.float64]:
-    """Return positions, ranked densely; the error for an invalid one names its line and column."""
+    """Return positions without gaps, as `_dense`; the error for an invalid one names its line and column."""
     try:
         return _dense(Y)
     except RankingError as error:

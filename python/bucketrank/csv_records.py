@@ -15,7 +15,7 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*')
 
 
 class BadFileError(ValueError):
-    """A file that cannot be read; the message names file, place and reason.
+    """A file that cannot be read; the message names the file, the location in it and the reason.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def records(name: str, text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _bad_cell(rest: str, line: int) -> tuple[str, str] | None:
-    """Return place and problem of the first invalid cell in the first record of `rest`."""
+    """Return the location and the problem of the first invalid cell in the first record of `rest`."""
     start = 0
     for column in itertools.count(1):
         quoted = rest.startswith('"', start)

@@ -1,4 +1,4 @@
-"""Partial dependence of rankers: how the score of each label changes with a feature."""
+"""Partial dependence of rankers (estimators that predict rankings): how label scores depend on a feature."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ __all__ = ["LabelScores", "partial_dependence"]
 class LabelScores(RegressorMixin, BaseEstimator):
     """A fitted ranker seen as a regressor that predicts one score per label.
 
-    For tools that need a regressor, such as scikit-learn's ``PartialDependenceDisplay``, whose `target` is then the
-    index of a label.
+    For tools that need a regressor, such as scikit-learn's ``PartialDependenceDisplay``, whose `target` is the index
+    of a label.
 
     Parameters
     ----------
     ranker : estimator
         A fitted ranker of this package that predicts pair shares.
     response_method : {"auto", "utilities", "borda"}, default "auto"
-        ``"utilities"``: the utilities of a booster or a linear model, minus their mean over the labels.
-        ``"borda"``: the predicted share of being before another label, averaged over the other labels; ties count half,
-        so scores are from 0 to 1. ``"auto"``: utilities if the ranker has them, else Borda scores.
+        ``"utilities"``: the utilities of a booster or a linear model (the larger, the better the label), minus their
+        mean over the labels.
+        ``"borda"``: the predicted share (probability) of being before another label, averaged over the other labels;
+        ties count half, so scores are from 0 to 1. ``"auto"``: utilities if the ranker has them, else Borda scores.
 
     Examples
     --------
@@ -65,15 +66,16 @@ class LabelScores(RegressorMixin, BaseEstimator):
         ndarray of shape (n_samples, n_labels)
         """
         check_is_fitted(self.ranker)
-        if self._response() == "utilities":
+        if self._resolved_method() == "utilities":
             # As an array, even if `set_output` makes the ranker predict data frames.
-            scores = self.ranker._scores(self.ranker._features(X))
-            utilities = scores[:, : self.ranker.n_labels_in_]
+            latent_values = self.ranker._latent_values(self.ranker._features(X))
+            # The further columns are tie terms.
+            utilities = latent_values[:, : self.ranker.n_labels_in_]
             return np.asarray(utilities - utilities.mean(axis=1, keepdims=True))
         n_labels = self.ranker.n_labels_in_
-        orders = pair_order_of(self.ranker.predict_pair_shares(X), n_labels)
-        # Without the 0.5 of the diagonal.
-        return np.asarray((orders.sum(axis=2) - 0.5) / (n_labels - 1))
+        matrices = pair_order_of(self.ranker.predict_pair_shares(X), n_labels)
+        # Subtract the 0.5 on the diagonal of each matrix.
+        return np.asarray((matrices.sum(axis=2) - 0.5) / (n_labels - 1))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Return the mean τ_X of the ranker's predictions, as its own ``score``.
@@ -96,7 +98,7 @@ class LabelScores(RegressorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def _response(self) -> str:
+    def _resolved_method(self) -> str:
         known = ("auto", "utilities", "borda")
         if self.response_method not in known:
             expected = ", ".join(map(repr, known))
@@ -163,7 +165,7 @@ def partial_dependence(
     True
     """
     scores = LabelScores(estimator, response_method)
-    scores._response()
+    scores._resolved_method()
     check_is_fitted(estimator)
     # Check X as predict does: the errors of NumPy inside scikit-learn are harder to understand.
     estimator._features(X)

@@ -1,4 +1,4 @@
-"""Metrics that compare predicted with true bucket orders."""
+"""Metrics that compare predicted with true bucket orders (rankings with ties)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
 from bucketrank._phrases import pluralize
-from bucketrank._validation import Positions, as_positions, as_weights, check_same_labels, is_plain
+from bucketrank._validation import (
+    Positions,
+    as_positions,
+    as_weights,
+    check_same_labels,
+    is_number_matrix,
+)
 
 __all__ = [
     "bucket_count_difference",
@@ -72,6 +78,7 @@ def tau_x(
     1.0
     """
     truth, predicted = checked_pair(Y_true, Y_pred)
+    # The kernel `tau_x_ranked` compares only labels that both rankings rank.
     kernel = _core.tau_x_ranked if ignores_missing(missing) else _core.tau_x
     return kernel(truth, predicted, as_weights(sample_weight))
 
@@ -159,9 +166,9 @@ def mean_of_defined(values: NDArray[np.float64], sample_weight: ArrayLike | None
         raise ValueError(
             f"none of {pluralize(len(values), 'row')} has a positive weight and a defined value; nothing to compare"
         )
-    # Only the ratios of weights matter: the largest becomes 1.
-    kept = weights[defined] / weights[defined].max()
-    return float(np.average(values[defined], weights=kept))
+    # Only the ratios of weights matter, so they are scaled such that the largest is 1.
+    scaled = weights[defined] / weights[defined].max()
+    return float(np.average(values[defined], weights=scaled))
 
 
 def __getattr__(name: str) -> Any:
@@ -186,7 +193,7 @@ def ignores_missing(missing: Any) -> bool:
 
 def checked_pair(Y_true: Any, Y_pred: Any) -> tuple[Positions, Positions]:
     """Return two tables of positions of the same labels."""
-    if is_plain(Y_true) and is_plain(Y_pred):
+    if is_number_matrix(Y_true) and is_number_matrix(Y_pred):
         return Y_true, Y_pred
     if hasattr(Y_true, "predict"):
         # scikit-learn calls a function of `scoring` with the estimator.

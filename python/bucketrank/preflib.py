@@ -25,7 +25,7 @@ __all__ = ["PREFLIB_TYPES", "WeightedRankings", "read_preflib", "write_preflib"]
 _BALLOT = re.compile(r"\s*([^:\s]+)\s*:(.*)")
 _COUNT = re.compile(r"\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _BUCKET = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,(?=.)|$)", re.ASCII)
-"""A bucket with the comma behind it, which must not be the end of the ballot."""
+"""A bucket with the comma after it; the ballot must not end with a comma."""
 
 
 class WeightedRankings(NamedTuple):
@@ -107,7 +107,7 @@ def is_preflib(path: str, text: str) -> bool:
 
 def parse_preflib(name: str, text: str) -> WeightedRankings:
     """Return the rankings in the text of a PrefLib file; `name` appears in messages."""
-    lines = list(_numbered(text))
+    lines = list(_numbered_lines(text))
     header = PreflibHeader(name, lines)
     labels = header.labels()
     kind = header.data_type()
@@ -117,13 +117,13 @@ def parse_preflib(name: str, text: str) -> WeightedRankings:
         if line.startswith("#"):
             continue
         ballot = _BALLOT.fullmatch(line)
-        place = f"{name}, line {number}"
+        location = f"{name}, line {number}"
         if ballot is None:
             raise BadFileError(
-                f"{place}: {line[:60]!r}; expected a count, a colon and a ballot, such as '12: 3,{{1,2}}'"
+                f"{location}: {line[:60]!r}; expected a count, a colon and a ballot, such as '12: 3,{{1,2}}'"
             )
-        counts.append(_count(place, ballot[1]))
-        rows.append(_positions(place, ballot[2], len(labels), kind))
+        counts.append(_parse_count(location, ballot[1]))
+        rows.append(_parse_ballot(location, ballot[2], len(labels), kind))
     if not rows:
         raise BadFileError(f"{name}: no ballots; expected lines such as '12: 3,1,2'")
     header.check_counts(counts, rows)
@@ -135,47 +135,48 @@ def parse_preflib(name: str, text: str) -> WeightedRankings:
     )
 
 
-def _numbered(text: str) -> Iterator[tuple[int, str]]:
+def _numbered_lines(text: str) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, line.strip()
 
 
-def _count(place: str, word: str) -> float:
+def _parse_count(location: str, word: str) -> float:
     count = float(word) if _COUNT.fullmatch(word) else math.nan
     if not 0 < count < math.inf:
-        raise BadFileError(f"{place}: count {word[:60]!r}; expected a number above 0")
+        raise BadFileError(f"{location}: count {word[:60]!r}; expected a number above 0")
     if is_rounded_integer(word, count):
         raise BadFileError(
-            f"{place}: count {word[:60]!r} cannot be read exactly; expected at most 2**53"
+            f"{location}: count {word[:60]!r} cannot be read exactly; expected at most 2**53"
         )
     return count
 
 
-def _positions(place: str, text: str, n_labels: int, kind: str) -> NDArray[np.float64]:
+def _parse_ballot(location: str, text: str, n_labels: int, kind: str) -> NDArray[np.float64]:
     row = np.full(n_labels, np.nan)
-    for position, bucket in enumerate(_buckets(place, text), start=1):
+    for position, bucket in enumerate(_parse_buckets(location, text), start=1):
         if len(bucket) > 1 and kind in ("soc", "soi"):
             raise BadFileError(
-                f"{place}: alternatives {bucket[0]} and {bucket[1]} are tied; expected strict orders in a {kind} file"
+                f"{location}: alternatives {bucket[0]} and {bucket[1]} are tied; "
+                f"expected strict orders in a {kind} file"
             )
         for alternative in bucket:
             if not 1 <= alternative <= n_labels:
                 raise BadFileError(
-                    f"{place}: alternative {alternative}; expected a number from 1 to {n_labels}"
+                    f"{location}: alternative {alternative}; expected a number from 1 to {n_labels}"
                 )
             if not math.isnan(row[alternative - 1]):
-                raise BadFileError(f"{place}: alternative {alternative} appears twice")
+                raise BadFileError(f"{location}: alternative {alternative} appears twice")
             row[alternative - 1] = position
     absent = np.flatnonzero(np.isnan(row))
     if kind in ("soc", "toc") and len(absent):
         raise BadFileError(
-            f"{place}: alternative {absent[0] + 1} is missing; expected complete orders in a {kind} file"
+            f"{location}: alternative {absent[0] + 1} is missing; expected complete orders in a {kind} file"
         )
     return row
 
 
-def _buckets(place: str, text: str) -> Iterator[list[int]]:
+def _parse_buckets(location: str, text: str) -> Iterator[list[int]]:
     """Yield the alternatives of each bucket or category; a category may be empty."""
     text = text.strip()
     start = 0
@@ -183,14 +184,14 @@ def _buckets(place: str, text: str) -> Iterator[list[int]]:
         found = _BUCKET.match(text, start)
         if found is None:
             raise BadFileError(
-                f"{place}: {text[start:].lstrip()[:60]!r}; expected alternatives such as 3 or {{1,2}}, "
+                f"{location}: {text[start:].lstrip()[:60]!r}; expected alternatives such as 3 or {{1,2}}, "
                 "separated by commas"
             )
         inside = found[2] if found[1] is None else found[1]
         words = [word.strip() for word in inside.split(",")] if inside.strip() else []
-        # A word may be empty, or hold a space.
+        # A word may be empty, or contain a space.
         if not all(word.isdecimal() and len(word) < 10 for word in words):
-            raise BadFileError(f"{place}: {inside[:60]!r}; expected numbers of alternatives")
+            raise BadFileError(f"{location}: {inside[:60]!r}; expected numbers of alternatives")
         yield [int(word) for word in words]
         start = found.end()
 
@@ -272,7 +273,7 @@ def _whole_weights(weights: ArrayLike | None, rows: int) -> list[int]:
     numbers = as_weights(weights)
     if numbers is None:
         return [1] * rows
-    # The checked weights may be scaled.
+    # `check_weights` may return scaled weights, so only its checks are used.
     _core.check_weights(numbers, rows)
     for row, number in enumerate(numbers):
         if number != int(number):
@@ -289,12 +290,12 @@ def _count_ballots(
     n_buckets = positions.max(axis=1) if kind != "cat" else np.full(len(positions), positions.max())
     for row, weight in enumerate(weights):
         if weight:
-            text = _ballot(positions[row], row, kind, int(n_buckets[row]))
+            text = _ballot_text(positions[row], row, kind, int(n_buckets[row]))
             ballots[text] = ballots.get(text, 0) + weight
     return ballots
 
 
-def _ballot(positions: NDArray[np.int64], row: int, kind: str, n_buckets: int) -> str:
+def _ballot_text(positions: NDArray[np.int64], row: int, kind: str, n_buckets: int) -> str:
     if not positions.any():
         raise ValueError(f"row {row} ranks no label; expected at least one")
     if kind in ("soc", "toc") and not positions.all():

@@ -72,9 +72,9 @@ class PreflibHeader:
         number, value = self.values.get("DATA TYPE", (0, Path(self.name).suffix[1:]))
         kind = value.lower()
         if kind not in PREFLIB_TYPES:
-            place = f"{self.name}, line {number}" if number else self.name
+            location = f"{self.name}, line {number}" if number else self.name
             raise BadFileError(
-                f"{place}: data type {value[:60]!r}; expected one of {', '.join(PREFLIB_TYPES)}"
+                f"{location}: data type {value[:60]!r}; expected one of {', '.join(PREFLIB_TYPES)}"
             )
         return kind
 
@@ -97,13 +97,13 @@ class PreflibHeader:
         line, value = self.values.get(key, (0, ""))
         if not value:
             return
-        place = f"{self.name}, line {line}: {key} is"
+        location = f"{self.name}, line {line}: {key} is"
         if not _WHOLE.fullmatch(value):
-            raise BadFileError(f"{place} {value[:60]!r}; expected a whole number")
+            raise BadFileError(f"{location} {value[:60]!r}; expected a whole number")
         if int(value) not in found:
             fewer = int(value) > found[0]
             reason = "the file may be truncated" if fewer else "the header may be out of date"
-            raise BadFileError(f"{place} {value:.60}, but the ballots have {found[0]}; {reason}")
+            raise BadFileError(f"{location} {value:.60}, but the ballots have {found[0]}; {reason}")
 
 
 def _distinct(names: list[Hashable]) -> list[Hashable]:

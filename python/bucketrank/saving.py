@@ -87,9 +87,10 @@ def load_model(path: str | Path) -> Any:
 
 
 def read_container(path: str | Path, what: str) -> bytes:
-    """Return the content of a file that holds `what`.
+    """Return the bytes of a file with a saved `what`, such as "model".
 
-    Folders, pipes and devices are rejected without being read, and a file with an invalid header after its header.
+    Folders, pipes and devices are rejected without being read; if the header of a file is invalid, only the header is
+    read.
     """
     file_type = stat.S_IFMT(Path(path).stat().st_mode)
     if file_type != stat.S_IFREG:

@@ -1,4 +1,4 @@
-"""Rank aggregation: the consensus of many rankings with ties."""
+"""Rank aggregation: methods that combine many rankings with ties into one, their consensus."""
 
 from __future__ import annotations
 

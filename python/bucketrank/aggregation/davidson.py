@@ -24,21 +24,23 @@ _CHOICES = {
     "scale": ("utility", "elo"),
     "errors": ("auto", "information", "robust"),
 }
-_ELO = 400 / math.log(10)
+"""Values of the parameters that are strings."""
+
+_ELO_PER_UTILITY = 400 / math.log(10)
 
 
 @dataclass(frozen=True, repr=False)
 class Davidson(Aggregator):
     r"""Labels ordered by the utilities of a fitted model of comparisons with ties.
 
-    Every label gets a utility :math:`f` and a tie term :math:`h`; it is placed before, tied with or after another one
-    with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. Newton's method finds
-    the most probable values, given the data and normal priors around 0. Pairs that no row compares are estimated from
-    the other comparisons of their labels.
+    Every label gets a utility :math:`f` and a tie term :math:`h`; the probabilities that label u is placed before, tied
+    with or after label v are proportional to :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and
+    :math:`e^{(f_v - f_u)/2}`. Newton's method finds the most probable values, given the data and normal priors around
+    0. Pairs that no row compares are estimated from the other comparisons of their labels.
 
-    ``aggregate`` cuts the fitted shares into the bucket order with the largest expected rank correlation: labels in one
-    bucket are those whose comparisons are best predicted as ties, not those whose difference is uncertain. For labels
-    that are *statistically* tied use :func:`bucketrank.leaderboard`.
+    ``aggregate`` turns these probabilities into the bucket order with the largest expected rank correlation: labels in
+    one bucket are those whose comparisons are best predicted as ties, not those whose difference is uncertain. For
+    labels that are *statistically* tied use :func:`bucketrank.leaderboard`.
 
     Parameters
     ----------
@@ -58,8 +60,8 @@ class Davidson(Aggregator):
     errors : {"auto", "information", "robust"}, default "auto"
         Standard errors. ``"information"``: by the inverse information, which assumes that all comparisons are
         independent. ``"robust"``: robust against dependence within a group, a ranking or a row. ``"auto"``: robust for
-        comparisons with groups and for rankings of more than two labels, if there are at least two groups or rankings,
-        else by the inverse information.
+        comparisons with groups (see :func:`bucketrank.from_comparisons`) and for rankings of more than two labels, if
+        there are at least two groups or rankings, else by the inverse information.
 
     Notes
     -----
@@ -139,7 +141,7 @@ class Davidson(Aggregator):
     def aggregate(self, Y: Any, sample_weight: ArrayLike | None = None) -> Any:
         """Return the consensus of rankings or comparisons; see :meth:`Aggregator.aggregate`."""
         if isinstance(Y, Comparisons) and (self.order_effect or Y.covariate_names):
-            return self.explain(Y, sample_weight)._labelled(Y)
+            return self.explain(Y, sample_weight)._positions_like(Y)
         return super().aggregate(Y, sample_weight)
 
     def explain(
@@ -183,7 +185,7 @@ class Davidson(Aggregator):
     ) -> tuple[dict[str, Any], list[Hashable]]:
         """Return the data as the core reads it, and the names of the labels."""
         if isinstance(Y, Comparisons):
-            # Only for its checks, of sample weights and of the number of labels; the counts are not used.
+            # Checks that there are no sample weights and not too many labels; the counts are not used.
             PairCounts.of(Y, sample_weight)
             return Y._input(), Y.labels
         if isinstance(Y, PairCounts):
@@ -192,8 +194,10 @@ class Davidson(Aggregator):
                     f"the counts come from rankings of up to {Y.largest_ranking} labels, whose pairs depend on each "
                     "other; expected the rankings themselves, or errors='information'"
                 )
+            # Raises if an order effect is wanted.
             self._spec()
             return PairCounts.of(Y, sample_weight)._input(), Y.labels
+        # Raises if an order effect is wanted.
         self._spec()
         positions = as_positions(Y)
         weights = as_weights(sample_weight)
@@ -204,7 +208,7 @@ class Davidson(Aggregator):
     def _scaled(
         self, values: NDArray[np.float64], labels: Sequence[Hashable]
     ) -> NDArray[np.float64]:
-        """Return utilities on the scale of this model; the last axis has the labels."""
+        """Return utilities on the scale of this model; the last axis of `values` has the labels."""
         scaled = values * self._factor
         if self.anchor is None:
             return scaled
@@ -213,7 +217,7 @@ class Davidson(Aggregator):
 
     @property
     def _factor(self) -> float:
-        return _ELO if self.scale == "elo" else 1.0
+        return _ELO_PER_UTILITY if self.scale == "elo" else 1.0
 
     def _anchor_index(self, labels: Sequence[Hashable]) -> int:
         if self.anchor is None or self.anchor[0] not in labels:
@@ -266,13 +270,16 @@ class DavidsonExplanation(Explanation):
         source: str,
         fit: dict[str, Any],
     ) -> DavidsonExplanation:
+        """Return the explanation of a fit of the core; `source` is that of the standard errors."""
         n = len(labels)
+        # Of utilities, tie terms and effects, in this order.
         full = fit["covariance"]
         errors = np.sqrt(np.maximum(np.diag(full), 0))
-        change = np.eye(n)
+        # Takes utilities relative to the anchor, if there is one.
+        to_anchor = np.eye(n)
         if model.anchor is not None:
-            change -= np.eye(n)[model._anchor_index(labels)]
-        covariance = model._factor**2 * (change @ full[:n, :n] @ change.T)
+            to_anchor -= np.eye(n)[model._anchor_index(labels)]
+        covariance = model._factor**2 * (to_anchor @ full[:n, :n] @ to_anchor.T)
         details: dict[str, Any] = {
             "utilities": model._scaled(fit["utilities"], labels),
             "utility_errors": np.sqrt(np.maximum(np.diag(covariance), 0)),
@@ -312,10 +319,9 @@ class DavidsonExplanation(Explanation):
         >>> round(difference, 2), round(error, 2), round(p_value, 3)
         (0.69, 0.27, 0.011)
         """
-        places = [self._index(label) for label in (first, second)]
         signs = np.zeros(len(self.labels))
-        signs[places[0]] += 1
-        signs[places[1]] -= 1
+        signs[self._index(first)] += 1
+        signs[self._index(second)] -= 1
         difference = float(signs @ self._details["utilities"])
         error = math.sqrt(max(float(signs @ self.covariance @ signs), 0.0))
         p_value = math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else 1.0

@@ -30,17 +30,18 @@ class Explanation(ReadOnlyArrays):
     positions : ndarray of shape (n_labels,)
         The consensus; read-only.
     details : dict
-        What the method computed: ``scores`` (Borda, Copeland, reciprocal rank fusion, Schulze); ``indecision``,
-        ``pivots`` (label indices in the order in which they were chosen) and ``distance`` (L1 distance between the pair
-        order matrix and the consensus) for bucket pivot; ``stationary`` and ``residual`` for Markov chains;
+        What the method computed: ``scores`` (Borda, Copeland, reciprocal rank fusion, Schulze); ``indecision`` (mean
+        distance of a label's shares from 0, ½ or 1), ``pivots`` (label indices in the order in which they were chosen)
+        and ``distance`` (L1 distance between the pair order matrix and the consensus) for bucket pivot; ``stationary``
+        (probability of each label) and ``residual`` (largest change of these in one step) for Markov chains;
         ``probabilities``, ``margin`` (smallest expected margin of the lottery against a label: at least 0) and
         ``unique`` for the lottery; ``scores``, ``expected_tau_x``, ``boundary_gains`` (per boundary between adjacent
         buckets, the loss of expected rank correlation if they were merged), ``upper_bound`` (an upper bound for every
         bucket order), ``optimal`` (whether the result is proven to be optimal) and ``unique`` (whether no other bucket
         order is as good; None if unknown) for TauX; ``scores`` (net preferences, scaled), ``distance``,
-        ``lower_bound``, ``gap``, ``optimal``, ``unique`` and ``components`` (sizes of the parts that were solved one by
-        one) for Kemeny; ``scores`` (wins minus losses) and ``discarded`` (pairs of winner and loser) for ranked pairs;
-        those of :class:`DavidsonExplanation` for Davidson.
+        ``lower_bound``, ``gap`` (their difference), ``optimal``, ``unique`` and ``components`` (sizes of the parts that
+        were solved one by one) for Kemeny; ``scores`` (wins minus losses) and ``discarded`` (pairs of winner and loser)
+        for ranked pairs; for Davidson see :class:`DavidsonExplanation`.
 
     Examples
     --------
@@ -60,12 +61,12 @@ class Explanation(ReadOnlyArrays):
     _details: dict[str, Any]
 
     def __post_init__(self) -> None:
-        # Changing a number requires a copy.
+        # The arrays become read-only.
         self._freeze_arrays()
 
     @property
     def details(self) -> dict[str, Any]:
-        """The numbers of the method by name: a new dictionary each time, with arrays that are read-only."""
+        """The intermediate results by name: a new dictionary each time, with read-only arrays."""
         return {
             name: list(value) if isinstance(value, list) else value
             for name, value in self._details.items()
@@ -76,18 +77,18 @@ class Explanation(ReadOnlyArrays):
         """The consensus as lists of labels, best bucket first."""
         return to_buckets(self.positions, self.labels)
 
-    def _labelled(self, source: Any) -> Any:
+    def _positions_like(self, source: Any) -> Any:
         """Return the consensus as a writable array, or as a Series when `source` is a pandas DataFrame."""
-        return labelled(self.positions.copy(), source)
+        return as_series_like(self.positions.copy(), source)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python numbers, strings and lists, ready for JSON."""
         return {
             "aggregator": self.aggregator,
-            "labels": [_plain(label) for label in self.labels],
+            "labels": [_to_json(label) for label in self.labels],
             "positions": self.positions.tolist(),
-            "buckets": [[_plain(label) for label in bucket] for bucket in self.buckets],
-            **{name: _plain(value) for name, value in self._details.items()},
+            "buckets": [[_to_json(label) for label in bucket] for bucket in self.buckets],
+            **{name: _to_json(value) for name, value in self._details.items()},
         }
 
     def __str__(self) -> str:
@@ -134,8 +135,8 @@ class Explanation(ReadOnlyArrays):
         return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def labelled(positions: NDArray[np.int64], source: Any) -> Any:
-    """Return a Series when `source` is a pandas DataFrame, else the array."""
+def as_series_like(positions: NDArray[np.int64], source: Any) -> Any:
+    """Return positions as a Series named by the labels when `source` is a pandas DataFrame, else unchanged."""
     if not is_pandas(source):
         return positions
     import pandas as pd
@@ -143,11 +144,11 @@ def labelled(positions: NDArray[np.int64], source: Any) -> Any:
     return pd.Series(positions, index=source.columns, name="position")
 
 
-def _plain(value: Any) -> Any:
-    """Convert a value for JSON: NumPy numbers to Python numbers, and names of other types to strings."""
+def _to_json(value: Any) -> Any:
+    """Convert a value for JSON: NumPy numbers to Python numbers, and labels of other types to strings."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.tolist()
     if isinstance(value, (list, tuple)):
-        return [_plain(entry) for entry in value]
+        return [_to_json(entry) for entry in value]
     known = (str, int, float, bool, type(None))
     return value if isinstance(value, known) else str(value)

@@ -92,7 +92,7 @@ class MaximalLottery(Aggregator):
 
 
 WITH_SCORES = (Borda, Copeland, MarkovChain, MaximalLottery)
-"""Methods whose scores determine the order of the labels."""
+"""Methods whose scores can order the labels for `TauX` or rank them on a leaderboard."""
 
 
 @dataclass(frozen=True)
@@ -106,11 +106,12 @@ class TauX(Aggregator):
     Parameters
     ----------
     search : {"cut", "local", "exact"}, default "cut"
-        ``"cut"`` orders the labels by net preference and divides that order into buckets in the best way. ``"local"``
-        goes on from there by moving labels and cutting again. ``"exact"`` finds the best of all bucket orders; it
-        divides the problem into parts that can be solved one by one, and ``explain`` says what it proved.
+        ``"cut"`` orders the labels by net preference (per label, the sum over the other labels of the share of before
+        minus the share of after) and divides that order into buckets in the best way. ``"local"`` goes on from there by
+        moving labels and cutting again. ``"exact"`` finds the best of all bucket orders; it divides the problem into
+        parts that can be solved one by one, and ``explain`` says what it proved.
     order : str or Aggregator, optional
-        Method with scores that orders the labels instead of net preference (Borda's order): ``"borda"``,
+        Method whose scores order the labels instead of net preference (Borda's order): ``"borda"``,
         ``"copeland"``, ``"mc1"`` to ``"mc4"`` or ``"maximal_lottery"``. Equal scores are ordered by net preference.
         The exact search needs no order.
     ties : bool, default True
@@ -124,8 +125,8 @@ class TauX(Aggregator):
     labels that the rankings do not distinguish, are tied. Labels with equal net preference are ordered by the net
     preference among these labels only, then by the sum of their signed squared leads over all other labels, where the
     lead of u over v is the share of u before v minus the share of v before u. The cut keeps labels together that are
-    still equal; the local and the exact search order them by their sorted rows of the pair table, and by column only
-    where these rows are equal. ``explain`` says whether the optimum is unique, if the search can tell.
+    still equal; the local and the exact search order them by their sorted shares against all other labels, and by
+    column only where these shares are equal. ``explain`` says whether the optimum is unique, if the search can tell.
 
     Examples
     --------
@@ -187,7 +188,7 @@ class TauX(Aggregator):
             return super().aggregate(Y, sample_weight)
         explanation = self.explain(Y, sample_weight)
         warn_unless_proven(explanation)
-        return explanation._labelled(Y)
+        return explanation._positions_like(Y)
 
     def _spec(self) -> Spec:
         if self.search == "cut" and self.order is None and self.ties:
@@ -232,7 +233,7 @@ METHODS = tuple(_BY_NAME)
 """Names accepted by :func:`get_aggregator`."""
 
 PAPER_AGGREGATORS = METHODS[: METHODS.index("tau_x")]
-"""The methods that Wang, Alfaro and Bengs compare, in the order of their paper; its parameters are the defaults."""
+"""The methods that Wang, Alfaro and Bengs compare (ECAI 2025), in their order; their parameters are the defaults."""
 
 
 def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:

@@ -37,6 +37,7 @@ def warn_unless_proven(explanation: Explanation) -> None:
     details = explanation.details
     if details["optimal"]:
         return
+    # Kemeny reports a gap, TauX does not.
     if "gap" in details:
         found = f"distance {details['distance']:.6g}, at least {details['lower_bound']:.6g}"
     else:
@@ -90,10 +91,10 @@ class Kemeny(Aggregator):
     n_buckets : int or (int, int), optional
         Number of buckets, or its minimum and maximum: ``(1, 3)`` allows up to three.
     search : {"auto", "exact", "local"}, default "auto"
-        ``"exact"`` proves the optimum, or ends at the time limit; ``"auto"`` does the same with a limited number of
-        steps (about a second), so its result is reproducible; ``"local"`` moves single labels and proves nothing.
-        The problem is first divided into independent parts. When the rankings largely agree, the parts are small, and
-        hundreds of labels are solved exactly.
+        ``"exact"`` proves the optimum, or ends at the time limit; ``"auto"`` does the same, but stops after a limited
+        number of steps (about a second), so its result is reproducible; ``"local"`` moves single labels and proves
+        nothing. The problem is first divided into independent parts. When the rankings largely agree, the parts are
+        small, and hundreds of labels are solved exactly.
     time_limit : float, optional
         Seconds after which an exact search ends with the best bucket order found.
     label_weights : sequence of float, optional
@@ -102,10 +103,10 @@ class Kemeny(Aggregator):
     Notes
     -----
     ``explain`` tells what was proven: ``distance``, its ``lower_bound`` over all permitted bucket orders, their
-    difference ``gap``, ``optimal``, ``unique`` (None if unknown) and the sizes of the ``components``. ``aggregate``
-    warns (:class:`UnprovenOptimumWarning`) when ``search="exact"`` ended early. Among bucket orders of equal
-    distance, one with the most ties is returned; labels about which nothing is known, and labels that the rankings do
-    not distinguish, are tied (unless ties are forbidden or cost more than an order).
+    difference ``gap``, ``optimal``, ``unique`` (None if unknown) and the sizes of the independent parts,
+    ``components``. ``aggregate`` warns (:class:`UnprovenOptimumWarning`) when ``search="exact"`` ended early. Among
+    bucket orders of equal distance, one with the most ties is returned; labels about which nothing is known, and labels
+    that the rankings do not distinguish, are tied (unless ties are forbidden or cost more than an order).
 
     References
     ----------
@@ -169,7 +170,7 @@ class Kemeny(Aggregator):
             return super().aggregate(Y, sample_weight)
         explanation = self.explain(Y, sample_weight)
         warn_unless_proven(explanation)
-        return explanation._labelled(Y)
+        return explanation._positions_like(Y)
 
     def _spec(self) -> Spec:
         n_buckets = self.n_buckets
@@ -186,6 +187,7 @@ class Kemeny(Aggregator):
 
 
 def _check_n_buckets(n_buckets: Any) -> int | tuple[int, int] | None:
+    """Return a number of buckets, or its minimum and maximum, after checking it."""
     expected = "a whole number, or a minimum and a maximum"
     if n_buckets is None:
         return None

@@ -1,4 +1,7 @@
-"""Aggregators with a threshold for ties: Borda, Copeland and bucket pivot."""
+"""Aggregators with a threshold for ties: Borda, Copeland and bucket pivot.
+
+They use the pair order matrix: the share of rankings that place a label u before a label v, ties counting half.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _FEW_ROWS = 200
 
 @dataclass(frozen=True)
 class WithBeta(Aggregator):
-    """An aggregator with a threshold for ties, `beta`. With ``beta="auto"`` a tree chooses it.
+    """An aggregator with a threshold for ties, `beta`. With ``beta="auto"`` a tree chooses it in fit.
 
     Examples
     --------
@@ -33,7 +36,7 @@ class WithBeta(Aggregator):
     _method: ClassVar[str]
     _default_beta: ClassVar[float]
     _candidates: ClassVar[tuple[float, ...]] = tuple(round(0.05 * step, 2) for step in range(11))
-    """Thresholds that a tree tries; at 0.5 and above all labels are tied."""
+    """Thresholds that a tree tries for beta "auto"; the default is for methods that tie all labels at 0.5 and above."""
 
     def __post_init__(self) -> None:
         if isinstance(self.beta, str):
@@ -60,6 +63,7 @@ class WithBeta(Aggregator):
 
     @staticmethod
     def _all_tied_from(_n_labels: int) -> float:
+        """Return a threshold that ties all labels on any data."""
         return 0.5
 
     def _spec(self) -> Spec:
@@ -72,7 +76,7 @@ class WithBeta(Aggregator):
 
 @dataclass(frozen=True)
 class Borda(WithBeta):
-    """Labels ordered by the sum of their shares in the pair order matrix.
+    """Labels ordered by the sum of their shares in the pair order matrix, without the diagonal.
 
     A label joins the bucket of the label before it when their scores differ by at most `beta`.
 
@@ -109,7 +113,8 @@ class Borda(WithBeta):
 class Copeland(WithBeta):
     """Labels ordered by their number of won comparisons; a draw counts half.
 
-    A comparison is won when its share is above 0.5 + `beta`; labels of equal score are tied.
+    A label wins against another when its share in the pair order matrix is above 0.5 + `beta`, and draws when the share
+    is within `beta` of 0.5; labels of equal score are tied.
 
     Parameters
     ----------
@@ -133,10 +138,10 @@ class Copeland(WithBeta):
 class BucketPivot(WithBeta):
     """Labels grouped into buckets around pivots, the labels that are easiest to place (bucket pivot algorithm).
 
-    The label of least indecision, whose shares are closest to 0, 0.5 or 1, becomes the pivot and opens a bucket. Labels
-    whose mean share against the bucket is within 0.5 ± `beta` join it. The others go before or after it, are compared
-    with the bucket once more when it has grown, and are then partitioned in the same way. If several pivots are equally
-    good, the result depends on the order of the labels.
+    The label of least indecision, whose shares in the pair order matrix are closest to 0, 0.5 or 1, becomes the pivot
+    and opens a bucket. Labels whose mean share against the bucket is within 0.5 ± `beta` join it. The others go before
+    or after it, are compared with the bucket once more when it has grown, and are then partitioned in the same way. If
+    several pivots are equally good, the result depends on the order of the labels.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ __all__ = ["RankedPairs", "ReciprocalRankFusion", "Schulze"]
 class ReciprocalRankFusion(Aggregator):
     r"""Labels ordered by the sum of their reciprocal ranks, :math:`\sum 1 / (k + rank)`.
 
-    Ranks count from 1. Tied labels share the mean of 1 / (k + rank) over the places they occupy; a ranking adds 0 to
+    Ranks count from 1. Tied labels share the mean of 1 / (k + rank) over the ranks they occupy; a ranking adds 0 to
     labels that it does not rank. Labels with equal sums are tied.
 
     Parameters

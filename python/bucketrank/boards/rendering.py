@@ -1,4 +1,7 @@
-"""The table of a leaderboard; printed within 80 columns."""
+"""The table of a leaderboard; printed within 80 columns.
+
+The components of a leaderboard are sets of labels that comparisons connect; component 0 is the largest.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,13 @@ _LINE = 80
 """Width of a terminal in characters."""
 
 _SHORTEST_LABEL = 12
-"""Labels are not cut below this width, even if the table is then too wide and breaks into blocks of columns."""
+"""Labels are not cut below this width, even if the table then becomes too wide and is broken into blocks of columns."""
 
-_NOTE_NAME = 40
+_LONGEST_NOTED_LABEL = 40
 """Length of the longest label that a note shows in full."""
 
-_FEW_NAMES = 5
+_MOST_NOTED_LABELS = 5
+"""Largest number of labels that a note names."""
 
 
 def describe_board(board: Leaderboard) -> str:
@@ -49,16 +53,17 @@ def board_table(board: Leaderboard) -> Table:
     def score(value: float) -> str:
         return f"{value:.{digits}f}"
 
+    # Labels that were never compared have tier 0.
     compared = [bool(tier > 0) for tier in board.tier[order]]
     intervals = [
-        f"{score(low)} to {score(high)}" if known else ""
-        for low, high, known in zip(
+        f"{score(low)} to {score(high)}" if is_compared else ""
+        for low, high, is_compared in zip(
             board.score_low[order], board.score_high[order], compared, strict=True
         )
     ]
     ranks = [
-        _rank_text(board, label) if known else ""
-        for label, known in zip(order.tolist(), compared, strict=True)
+        _rank_text(board, label) if is_compared else ""
+        for label, is_compared in zip(order.tolist(), compared, strict=True)
     ]
     tiers = [tier if tier > 0 else None for tier in board.tier[order].tolist()]
     columns = [
@@ -80,25 +85,25 @@ def board_table(board: Leaderboard) -> Table:
     columns.append(Column.of("n", played[order], "{:.6g}".format))
     if board.components.max() > 0:
         columns.insert(0, Column.of("component", board.components[order]))
-    marked = bool(board.crosses_tier.any())
+    has_marks = bool(board.crosses_tier.any())
     return Table(
         _title(board),
         tuple(columns),
         note=_note(board),
-        meaning="the rank interval reaches outside the tier" if marked else "",
+        meaning="the rank interval reaches outside the tier" if has_marks else "",
     )
 
 
 def terminal_table(board: Leaderboard) -> Table:
     """Return the table with labels cut so that all columns fit a terminal."""
     table = board_table(board)
-    (place,) = (i for i, column in enumerate(table.columns) if column.name == "label")
-    others = [column for i, column in enumerate(table.columns) if i != place]
+    (index,) = (i for i, column in enumerate(table.columns) if column.name == "label")
+    others = [column for i, column in enumerate(table.columns) if i != index]
     # Two spaces between columns, and a star after marked cells.
     taken = sum(2 + any(c.marked) + max(map(len, (c.name, *c.texts)), default=0) for c in others)
     width = max(_LINE - taken, _SHORTEST_LABEL)
-    labels = Column.of("label", [_cut(text, width) for text in table.columns[place].texts])
-    columns = (*table.columns[:place], labels, *table.columns[place + 1 :])
+    labels = Column.of("label", [_cut(text, width) for text in table.columns[index].texts])
+    columns = (*table.columns[:index], labels, *table.columns[index + 1 :])
     return replace(table, columns=columns)
 
 
@@ -137,10 +142,11 @@ def _note(board: Leaderboard) -> str:
         )
     if alone:
         names = [
-            _cut(escape_text(str(board.labels[label])), _NOTE_NAME) for label in alone[:_FEW_NAMES]
+            _cut(escape_text(str(board.labels[label])), _LONGEST_NOTED_LABEL)
+            for label in alone[:_MOST_NOTED_LABELS]
         ]
-        if len(alone) > _FEW_NAMES:
-            names.append(f"{len(alone) - _FEW_NAMES} more")
+        if len(alone) > _MOST_NOTED_LABELS:
+            names.append(f"{len(alone) - _MOST_NOTED_LABELS} more")
         remarks.append(f"Never compared, so not ranked: {join_names(names)}.")
     return " ".join(remarks)
 

@@ -1,4 +1,4 @@
-"""The page of a leaderboard: a summary in words, the table, pairwise separations and figures."""
+"""The page of a leaderboard: a summary in words, the table, figures, and which labels are ahead of which."""
 
 from __future__ import annotations
 
@@ -55,13 +55,16 @@ def _summary(board: Leaderboard) -> tuple[str, ...]:
         + (": the best of them is not separated from the others." if len(tiers[0]) > 1 else ".")
         + f" There {'is' if len(tiers) == 1 else 'are'} {pluralize(len(tiers), 'tier')}."
     ]
+    # The largest set of labels that comparisons connect; pairs in it are separated if one label is ahead.
     inside = board.components == 0
     pairs = int(inside.sum()) * (int(inside.sum()) - 1) // 2
     separated = int(board.ahead[np.ix_(inside, inside)].sum())
-    held = "for all pairs at once" if board.settings["simultaneous"] else "for each pair on its own"
+    scope = (
+        "for all pairs at once" if board.settings["simultaneous"] else "for each pair on its own"
+    )
     lines.append(
         f"Separated: {separated} of {pluralize(pairs, 'pair')}, with {percent(board.settings['confidence'])} "
-        f"confidence {held}."
+        f"confidence {scope}."
     )
     return tuple(lines)
 
@@ -103,8 +106,8 @@ def _pairs(board: Leaderboard) -> Section:
     for j, name in zip(order, names, strict=True):
         shares = board.probability_ahead[order, j]
         marked = board.ahead[order, j]
-        own = [None if i == j else share for i, share in zip(order, shares, strict=True)]
-        columns.append(Column.of(name, own, "{:.2f}".format, marked))
+        cells = [None if i == j else share for i, share in zip(order, shares, strict=True)]
+        columns.append(Column.of(name, cells, "{:.2f}".format, marked))
     table = Table(
         "Share of the resamples in which the row label scores higher than the column label",
         tuple(columns),

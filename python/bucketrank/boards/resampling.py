@@ -63,7 +63,7 @@ def leaderboard(
     n_resamples : int, default 1000
         Number of resamples; at least 2.
     confidence : float, default 0.95
-        Confidence of intervals and separations; above 0 and below 1.
+        Confidence of the intervals, and of one label being ahead of another; above 0 and below 1.
     unit : {"row", "group"}, optional
         Unit of resampling: single rows (comparisons or rankings), or whole groups of comparisons. By default groups, if
         the comparisons have any. If all weights are whole numbers, a row of weight k stands for k rows; otherwise each
@@ -106,7 +106,7 @@ def leaderboard(
     """
     options = _Options(n_resamples, confidence, unit, simultaneous, random_state)
     aggregator = _check_method(method)
-    given, labels, counts = _read(data, aggregator)
+    core_data, labels, counts = _read(data, aggregator)
     if isinstance(aggregator, Davidson) and aggregator.anchor is not None:
         aggregator._anchor_index(labels)
     by_group = options.draws_groups(data)
@@ -120,7 +120,7 @@ def leaderboard(
     spec = aggregator._fit_spec() if isinstance(aggregator, Davidson) else aggregator._spec()
     wanted = as_flag(progress, "progress")
     with progress_bar(options.resamples, 0, wanted=wanted, unit="resample", delay=1) as advance:
-        sample = _core.resample_scores(spec, given, sampling, _Counter(advance))
+        sample = _core.resample_scores(spec, core_data, sampling, _Counter(advance))
     scores, resampled, tolerance = _scale(aggregator, labels, sample)
     components = _core.connected_components(counts._input())
     separation = _core.separate_labels(
@@ -171,14 +171,14 @@ class _Options:
 
     @property
     def level(self) -> float:
-        """The confidence, if it holds for all pairs at once, else the critical value of each pair."""
+        """The confidence if it holds for all pairs at once, else the critical value c, which is known in advance."""
         if self.simultaneous:
             return self.confidence
-        # From the lower tail, because 1 is the float next to a confidence close to it.
+        # From the lower tail, because the upper quantile would round to 1 for a confidence close to 1.
         return -NormalDist().inv_cdf((1 - self.confidence) / 2)
 
     def draws_groups(self, data: Any) -> bool:
-        """Whether whole groups are drawn."""
+        """Whether whole groups of comparisons are resampled, not single rows."""
         has_groups = isinstance(data, Comparisons) and data.group is not None
         if self.unit == "group" and not has_groups:
             raise ValueError(
@@ -210,7 +210,7 @@ def _check_method(method: Any) -> Aggregator:
 
 
 def _read(data: Any, aggregator: Aggregator) -> tuple[dict[str, Any], list[Any], PairCounts]:
-    """Return the data as the core reads it, the labels and the counts of all pairs."""
+    """Return the data as the core reads it, the names of the labels, and the counts of all pairs."""
     if isinstance(data, Comparisons):
         _check_label_count(len(data.labels))
         return data._input(), data.labels, PairCounts.of(data)
@@ -245,7 +245,7 @@ def _check_label_count(found: int) -> None:
 def _scale(
     aggregator: Aggregator, labels: list[Any], sample: dict[str, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the scores, the scores of the resamples and the tolerance, all on the scale of the method."""
+    """Return scores, scores of the resamples, and the tolerance for equal scores, all on the scale of the method."""
     if not isinstance(aggregator, Davidson):
         return sample["scores"], sample["resampled"], sample["tolerance"]
     return (

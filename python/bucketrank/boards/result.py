@@ -1,4 +1,4 @@
-"""The leaderboard: a table of labels with intervals, tiers and pairwise separations."""
+"""The leaderboard: a table of labels with intervals and tiers, and which labels are ahead of which."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Leaderboard"]
 
 _MISSING_IF_ALONE = ("tier", "rank", "rank_low", "rank_high")
-"""Columns that are missing for labels that were never compared."""
+"""Columns that are missing for labels that were never compared, which are alone in their component."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,15 +41,17 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
     scores, score_low, score_high : ndarray of shape (n_labels,)
         Scores and their percentile intervals, not simultaneous over labels; NaN for labels that were never compared.
     rank, rank_low, rank_high : ndarray of shape (n_labels,)
-        1 + the number of labels with a higher score, and the interval from 1 + the number of labels ahead to the number
-        of all labels minus the number of labels behind; all within the component of the label. 0 for labels that were
-        never compared.
+        1 + the number of labels with a higher score, and the interval from 1 + the number of labels `ahead` of it to
+        the number of all labels minus the number of labels that it is ahead of; all within the component of the label.
+        0 for labels that were never compared.
     tier : ndarray of shape (n_labels,)
-        Tier within the component, from 1; 0 for labels that were never compared.
+        Tier within the component, from 1: a label joins the tier unless the first label of the tier is ahead of it. 0
+        for labels that were never compared.
     crosses_tier : ndarray of bool of shape (n_labels,)
         Whether the rank interval reaches outside the tier.
     ahead : ndarray of bool of shape (n_labels, n_labels)
-        Whether the row label is ahead of the column label.
+        Whether the row label is ahead of the column label: its score is larger by more than `critical_value` standard
+        errors.
     probability_ahead : ndarray of shape (n_labels, n_labels)
         Share of the resamples in which the row label scores higher, equal scores counting half; NaN for labels that are
         not comparable.
@@ -57,7 +59,7 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
         Connected component of each label; component 0 is the largest. Labels of different components are not
         comparable.
     critical_value : float
-        Number of standard errors by which two labels must differ to be separated.
+        Number of standard errors of the difference by which the score of a label must be larger to be ahead of another.
     counts : PairCounts
         How often each pair was compared, by outcome.
     resampled : ndarray of shape (n_resamples, n_labels)
@@ -103,9 +105,10 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
         separation: dict[str, Any],
         settings: dict[str, Any],
     ) -> Leaderboard:
+        """Return a leaderboard; `separation` has ranks, tiers and which labels are ahead, as the core returns them."""
         alone = np.bincount(components)[components] == 1
-        rest = 1 - settings["confidence"]
-        low, high = np.quantile(resampled, [rest / 2, 1 - rest / 2], axis=0)
+        outside = 1 - settings["confidence"]
+        low, high = np.quantile(resampled, [outside / 2, 1 - outside / 2], axis=0)
         intervals = {
             name: np.where(alone, np.nan, values)
             for name, values in {"scores": scores, "score_low": low, "score_high": high}.items()
@@ -204,18 +207,18 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
         columns = self._columns()
         for name in _MISSING_IF_ALONE:
             columns[name] = [number or None for number in columns[name].tolist()]
-        rows = zip(*(map(_plain, values) for values in columns.values()), strict=True)
+        rows = zip(*(map(_to_json, values) for values in columns.values()), strict=True)
         return to_csv_text([list(columns), *rows])
 
     def to_dict(self) -> dict[str, Any]:
         """Return settings, table, and per label the labels that it is ahead of, as plain Python values for JSON."""
         columns = self._columns()
         rows = [
-            {name: _plain(values[row]) for name, values in columns.items()}
+            {name: _to_json(values[row]) for name, values in columns.items()}
             for row in range(len(self.labels))
         ]
         order = self.order()
-        names = [_plain(self.labels[i]) for i in order]
+        names = [_to_json(self.labels[i]) for i in order]
         ahead = [[names[j] for j in np.flatnonzero(self.ahead[i][order])] for i in order.tolist()]
         return {
             "settings": dict(self.settings),
@@ -323,9 +326,9 @@ def _crosses_tier(
     return crosses
 
 
-def _plain(value: Any) -> Any:
-    """Return a value that JSON can carry: NumPy's numbers as Python's, NaN as None."""
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, float) and plain != plain:
+def _to_json(value: Any) -> Any:
+    """Convert a value for JSON: NumPy numbers to Python numbers, NaN to None, labels of other types to strings."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float) and value != value:
         return None
-    return plain if isinstance(plain, (str, int, float, bool, type(None))) else str(plain)
+    return value if isinstance(value, (str, int, float, bool, type(None))) else str(value)

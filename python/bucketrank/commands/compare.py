@@ -43,9 +43,9 @@ def add_parser(commands: Any) -> None:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    place = parser.add_mutually_exclusive_group()
-    place.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
-    place.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
+    source.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
     parser.add_argument(
         "--datasets", nargs="+", default=[], metavar="NAME", help="datasets to use (default all)"
     )
@@ -54,7 +54,8 @@ def add_parser(commands: Any) -> None:
         nargs="+",
         default=PAPER_AGGREGATORS,
         metavar="NAME",
-        help=f"aggregators to compare, from {', '.join(METHODS)}, or module:Class (default the paper's eight)",
+        help=f"aggregators to compare, from {', '.join(METHODS)}, or module:Class (default those of Wang, Alfaro and "
+        "Bengs, 2025)",
     )
     add_labels_option(parser)
     parser.add_argument(

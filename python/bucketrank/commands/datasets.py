@@ -34,8 +34,9 @@ from bucketrank.tables import Column, Table, to_json_text
 EPILOG = """\
 Without names and options, all known datasets are listed. A name is an embedded dataset, or the path of a file that
 ends in .csv, or of a PrefLib file (.soc .soi .toc .toi .cat), whose ballots are the instances. With --data a name is a
-CSV file of the folder, without its ending; with --openml it is a dataset on OpenML (a name of the paper's datasets, or
-a number). With --data and no names, all datasets of the folder are used; with --openml, those of the paper.
+CSV file of the folder, without its ending; with --openml it is a dataset on OpenML (a number, or a name of the datasets
+of Wang, Alfaro and Bengs, 2025). With --data and no names, all datasets of the folder are used; with --openml, those of
+the paper.
 
 examples:
   bucketrank datasets
@@ -62,9 +63,9 @@ def add_parser(commands: Any) -> None:
         metavar="NAME",
         help="a dataset, CSV file or PrefLib file; - reads standard input",
     )
-    place = parser.add_mutually_exclusive_group()
-    place.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
-    place.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--data", metavar="DIR", help="folder with one CSV file per dataset")
+    source.add_argument("--openml", action="store_true", help="download the datasets from OpenML")
     add_labels_option(parser)
     parser.add_argument(
         "--format",

@@ -27,7 +27,7 @@ ESTIMATORS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
-"""Class and parameters of each short name."""
+"""Name of the class, and preset parameters, of each short name."""
 
 
 def make_estimator(name: str, **params: Any) -> Any:
@@ -38,7 +38,7 @@ def make_estimator(name: str, **params: Any) -> Any:
         raise ValueError(
             f"unknown method {name!r}; known: {', '.join(nearest_first(name, ESTIMATORS))}"
         )
-    kind, own = ESTIMATORS[name]
-    estimator = getattr(bucketrank, kind)(**own)
+    class_name, preset = ESTIMATORS[name]
+    estimator = getattr(bucketrank, class_name)(**preset)
     known = estimator.get_params()
     return estimator.set_params(**{key: value for key, value in params.items() if key in known})

@@ -34,7 +34,7 @@ examples:
 
 _COLUMNS = ("first", "second", "outcome", "weight", "group")
 _METHODS = ("davidson", "borda", "copeland", "mc1", "mc2", "mc3", "mc4", "maximal_lottery")
-"""Methods with scores."""
+"""Aggregators that give each label a score, by which a leaderboard ranks them."""
 _FORMATS = ("text", "csv", "json", "markdown", "latex")
 
 

@@ -58,10 +58,12 @@ def run(options: argparse.Namespace) -> int:
     else:
         # X has the right columns but no feature names; predict would warn about their absence.
         del model.feature_names_in_
-    categories = {
-        names[feature] for feature, own in model.categories_.items() if str in map(type, own)
+    text_features = {
+        names[feature]
+        for feature, categories in model.categories_.items()
+        if str in map(type, categories)
     }
-    X = read_features(options.file, [str(name) for name in names], categories)
+    X = read_features(options.file, [str(name) for name in names], text_features)
     positions = model.set_output(transform="default").predict(X)
     labels = model.label_names_in_.tolist()
     if options.format == "text":

@@ -61,6 +61,7 @@ def _select(name: str, found: WeightedRankings, labels: Sequence[str]) -> Weight
 
 
 def _column(name: str, known: Sequence[str], wanted: str, noun: str = "label") -> int:
+    """Return the index of a name among the known ones; the error calls the name a `noun`."""
     if wanted not in known:
         near = ", ".join(nearest_first(wanted, known))
         raise BadFileError(f"{name}: no {noun} {wanted!r}; it has: {near}")
@@ -70,8 +71,8 @@ def _column(name: str, known: Sequence[str], wanted: str, noun: str = "label") -
 def _check_columns(name: str, columns: Sequence[int], names: Sequence[str]) -> None:
     if len(columns) < 2:
         raise BadFileError(f"{name}: {len(columns)} label; expected at least 2 labels to compare")
-    for place, column in enumerate(columns):
-        if column in columns[:place]:
+    for i, column in enumerate(columns):
+        if column in columns[:i]:
             raise BadFileError(f"{name}: --labels names {names[column]!r} twice")
 
 
@@ -115,6 +116,7 @@ def _from_csv(
             f"{pluralize(len(columns), 'column')}; expected a column for each of 2 or more labels"
         )
     try:
+        # The weights are read as the only feature.
         X, Y = table.read(weight_columns, columns, row="ranking", value="a weight")
     except BadFileError as error:
         hint = "; --labels names the columns with positions if the table also has other columns"

@@ -13,7 +13,7 @@ from bucketrank.tables import escape_text
 
 @contextmanager
 def report_missing_package() -> Iterator[None]:
-    """Report an ImportError by its message and exit code 1: the input is valid, but a package is not installed."""
+    """Turn an ImportError into an OSError, for which the command line prints the message and exits with code 1."""
     try:
         yield
     except ImportError as error:

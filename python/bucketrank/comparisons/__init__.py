@@ -1,4 +1,4 @@
-"""Comparisons of two labels per row, and counts of pairs that can be added."""
+"""Comparisons of two labels per row, and counts of their outcomes per pair of labels, which can be added."""
 
 from __future__ import annotations
 

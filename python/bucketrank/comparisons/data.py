@@ -38,11 +38,11 @@ class Comparisons(ReadOnlyArrays):
     weight : ndarray of shape (n_comparisons,) or None
         Weights; None for weights of 1.
     group : ndarray of shape (n_comparisons,) or None
-        Indices of the groups; None without groups.
+        Indices of the groups, such as voters, whose rows may depend on each other; None without groups.
     groups : list
         Names of the groups.
     covariates : ndarray of shape (n_comparisons, n_covariates)
-        Covariates; no columns without covariates.
+        Covariates: for each row, value of the first label minus that of the second. May have no columns.
     covariate_names : list of str
         Names of the covariates.
 
@@ -96,8 +96,8 @@ class Comparisons(ReadOnlyArrays):
             groups[:] = self.groups
             columns.append(("group", groups[self.group]))
         columns += zip(self.covariate_names, self.covariates.T, strict=True)
-        values = {place: column for place, (_, column) in enumerate(columns)}
-        frame: DataFrame = pandas("to_pandas").DataFrame(values)
+        by_index = {index: column for index, (_, column) in enumerate(columns)}
+        frame: DataFrame = pandas("to_pandas").DataFrame(by_index)
         # Named afterwards, because a covariate can have the name of another column, such as "weight".
         frame.columns = [name for name, _ in columns]
         return frame

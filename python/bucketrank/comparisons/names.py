@@ -20,46 +20,48 @@ def factorise(
 ) -> tuple[NDArray[np.int64], list[Hashable]]:
     """Return the index of each value in the list of distinct values, and this list.
 
-    A missing value is an error that names the row.
+    A missing value is an error that names the row; `argument` and `expected` describe the values in messages.
     """
     if isinstance(values, (str, bytes, dict)) or not hasattr(values, "__len__"):
         raise TypeError(
             f"{argument} is {describe_value(values)}; expected a list, an array or a Series with {expected} per row"
         )
+    # Masked entries become NaN, so they are reported as missing.
     array: Any = values if is_pandas(values) else _as_array(unmasked(values))
     if getattr(array, "ndim", 1) != 1:
         raise ValueError(
             f"{argument} has {pluralize(array.ndim, 'dimension')}; expected 1: {expected} per row"
         )
-    codes, distinct = _number(array)
+    indices, distinct = _index_distinct(array)
     missing = [index for index, value in enumerate(distinct) if is_missing(value)]
-    absent = np.isin(codes, [-1, *missing])
-    if absent.any():
-        row = int(np.argmax(absent))
+    is_missing_row = np.isin(indices, [-1, *missing])
+    if is_missing_row.any():
+        row = int(np.argmax(is_missing_row))
         # An array of pandas, unlike a Series, has no index to go by.
         found = array.iloc[row] if hasattr(array, "iloc") else array[row]
         found = found.item() if isinstance(found, np.generic) else found
         raise ValueError(f"row {row}: {argument} is {found!r}; expected {expected}")
-    return codes, distinct
+    return indices, distinct
 
 
-def _number(array: Any) -> tuple[NDArray[np.int64], list[Hashable]]:
+def _index_distinct(array: Any) -> tuple[NDArray[np.int64], list[Hashable]]:
+    """Return the index of each value in the list of distinct values (-1: missing in pandas), and this list."""
     if is_pandas(array):
         import pandas as pd
 
-        codes, names = pd.factorize(array)
-        return np.asarray(codes, dtype=np.int64), list(names.tolist())
+        indices, distinct = pd.factorize(array)
+        return np.asarray(indices, dtype=np.int64), list(distinct.tolist())
     if array.dtype.kind in "biufSU":
-        names, codes = np.unique(array, return_inverse=True)
-        return codes.astype(np.int64, copy=False), names.tolist()
-    numbers: dict[Hashable, int] = {}
+        distinct, indices = np.unique(array, return_inverse=True)
+        return indices.astype(np.int64, copy=False), distinct.tolist()
+    index_of: dict[Hashable, int] = {}
     try:
-        codes = np.array(
-            [numbers.setdefault(name, len(numbers)) for name in array.tolist()], dtype=np.int64
+        indices = np.array(
+            [index_of.setdefault(value, len(index_of)) for value in array.tolist()], dtype=np.int64
         )
     except TypeError as error:
         raise TypeError(f"{error}; expected texts or numbers") from None
-    return codes, list(numbers)
+    return indices, list(index_of)
 
 
 def _as_array(values: Any) -> NDArray[Any]:

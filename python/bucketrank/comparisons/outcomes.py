@@ -1,4 +1,4 @@
-"""Spellings of the outcomes of comparisons."""
+"""Outcomes of comparisons: their codes, and the spellings by which they are read."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _SPELLINGS = {
     TIE: ("tie", "draw", "tie (bothbad)", "tie (both bad)", "both_bad", "bothbad", "0.5"),
     SECOND: ("second", "model_b", "b", "right", "y", "0"),
 }
-"""Known spellings in lower case; x, y and draw are the names of evalica's ``Winner``."""
+"""Known spellings in lower case; x, y and draw are the names of ``Winner`` in the package evalica."""
 
-_KNOWN = {text: code for code, texts in _SPELLINGS.items() for text in texts}
-_NUMBERS: dict[float, int] = {1: FIRST, 0.5: TIE, 0: SECOND}
+_CODE_OF_SPELLING = {text: code for code, texts in _SPELLINGS.items() for text in texts}
+_CODE_OF_NUMBER: dict[float, int] = {1: FIRST, 0.5: TIE, 0: SECOND}
 
 
 def read_outcomes(values: Any, outcomes: Mapping[Any, str] | None) -> NDArray[np.uint8]:
     """Return the code of each outcome; `outcomes` maps further values to names of outcomes."""
-    own = _check_mapping(outcomes)
+    given = _check_mapping(outcomes)
     if isinstance(values, (list, tuple)) and any(isinstance(value, Enum) for value in values):
         # NumPy would turn members of an IntEnum into plain numbers.
         values = [value.name if isinstance(value, Enum) else value for value in values]
     indices, distinct = factorise(values, "outcome", "an outcome")
-    by_text = {_text(value): code for value, code in own.items()}
-    codes = [_code(value, own, by_text) for value in distinct]
+    by_text = {_text(value): code for value, code in given.items()}
+    codes = [_code(value, given, by_text) for value in distinct]
     if None in codes:
         unknown = codes.index(None)
         row = int(np.argmax(indices == unknown))
@@ -46,16 +46,17 @@ def read_outcomes(values: Any, outcomes: Mapping[Any, str] | None) -> NDArray[np
     return np.array(codes, dtype=np.uint8)[indices]
 
 
-def _code(value: Hashable, own: Mapping[Any, int], by_text: Mapping[str, int]) -> int | None:
-    if value in own:
-        return own[value]
-    # The mapping of 1 also holds for "1", and must not give way to the known spelling.
+def _code(value: Hashable, given: Mapping[Any, int], by_text: Mapping[str, int]) -> int | None:
+    """Return the code of an outcome; None if it is unknown. `by_text` is `given` with its keys as text."""
+    if value in given:
+        return given[value]
+    # An entry for 1 also applies to "1", and takes precedence over the known spelling "1".
     if _text(value) in by_text:
         return by_text[_text(value)]
     if isinstance(value, (bool, int, float)):
-        return _NUMBERS.get(value)
+        return _CODE_OF_NUMBER.get(value)
     text = str(value).strip().lower()
-    return _KNOWN.get(text, {"1.0": FIRST, "0.0": SECOND}.get(text))
+    return _CODE_OF_SPELLING.get(text, {"1.0": FIRST, "0.0": SECOND}.get(text))
 
 
 def _text(value: Any) -> str:
@@ -66,6 +67,7 @@ def _text(value: Any) -> str:
 
 
 def _check_mapping(outcomes: Any) -> dict[Any, int]:
+    """Return the codes of the user's own spellings."""
     if outcomes is None:
         return {}
     if not isinstance(outcomes, Mapping):
@@ -82,8 +84,9 @@ def _check_mapping(outcomes: Any) -> dict[Any, int]:
 
 
 def _expected(outcomes: Mapping[Any, str] | None) -> str:
+    """Return the permitted values, for messages."""
     known = "; ".join(
         f"{name}: {', '.join(_SPELLINGS[code])}" for code, name in enumerate(OUTCOME_NAMES)
     )
-    given = "" if outcomes is None else f"one of {list(outcomes)} or "
-    return f"expected {given}a known spelling ({known}), or an entry for it in outcomes"
+    own = "" if outcomes is None else f"one of {list(outcomes)} or "
+    return f"expected {own}a known spelling ({known}), or an entry for it in outcomes"

@@ -1,4 +1,4 @@
-"""Counts of pairs of labels, which can be added, saved and aggregated."""
+"""Counts of the outcomes of each pair of labels, which can be added, saved and aggregated."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class PairCounts:
         largest_ranking: int = 2,
     ) -> None:
         names = check_labels(labels)
-        counts = np.array(as_number_array(table, "table", NUMBERS), dtype=np.float64)
-        weights = np.array(as_number_array(ranked, "ranked", WEIGHTS), dtype=np.float64)
+        counts = np.array(as_number_array(table, "table", entries=NUMBERS), dtype=np.float64)
+        weights = np.array(as_number_array(ranked, "ranked", entries=WEIGHTS), dtype=np.float64)
         pairs = len(names) * (len(names) - 1) // 2
         if len(names) < 2:
             raise ValueError(f"found {pluralize(len(names), 'label')}; expected at least 2")
@@ -99,9 +99,9 @@ class PairCounts:
         for values, name in ((counts, "table"), (weights, "ranked")):
             bad = ~((values >= 0) & (values < np.inf))
             if bad.any():
-                place = np.argwhere(bad)[0].tolist()
+                index = np.argwhere(bad)[0].tolist()
                 raise ValueError(
-                    f"{name}, entry {place}: {values[tuple(place)]}; expected a count of 0 or more"
+                    f"{name}, entry {index}: {values[tuple(index)]}; expected a count of 0 or more"
                 )
             with np.errstate(over="ignore"):
                 total = values.sum()
@@ -122,7 +122,7 @@ class PairCounts:
         ----------
         data : Comparisons, PairCounts, LabelledRankings, WeightedRankings, array-like or DataFrame
             Comparisons, counts (which are copied), or positions of shape (n_rankings, n_labels) with NaN for missing
-            labels, also those of :func:`bucketrank.read_preflib`.
+            labels, or the result of :func:`bucketrank.from_text` or :func:`bucketrank.read_preflib`.
         sample_weight : array-like of shape (n_rankings,), optional
             Non-negative weights of rankings, by default their own; comparisons carry theirs.
         labels : sequence, optional
@@ -229,7 +229,7 @@ class PairCounts:
         path : str or Path
             File to write; an existing file is replaced.
         """
-        labels = [_plain_label(label) for label in self.labels]
+        labels = [_to_json_label(label) for label in self.labels]
         description = {"pair_counts": labels, "largest_ranking": self.largest_ranking}
         write_file(path, _core.pack(json.dumps(description), [self.table, self.ranked]))
 
@@ -265,32 +265,32 @@ class PairCounts:
         """Return the arrays as the core reads them."""
         return {"table": self.table, "ranked": self.ranked}
 
-    def _matrix(self, plane: int) -> NDArray[np.float64]:
-        """Return a column of the table as a matrix: pairs u < v are above the diagonal, and the rest is 0."""
+    def _matrix(self, column: int) -> NDArray[np.float64]:
+        """Return a column of `table` (before, tied or after) as a matrix: pairs u < v above the diagonal, else 0."""
         n = len(self.labels)
         matrix = np.zeros((n, n))
-        matrix[np.triu_indices(n, 1)] = self.table[:, plane]
+        matrix[np.triu_indices(n, 1)] = self.table[:, column]
         return matrix
 
     def _with_labels(
         self, labels: list[Hashable]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return table and ranked for more labels, or for labels in another order."""
+        """Return `table` and `ranked` for `labels`, which contain the own labels in any order."""
         if labels == self.labels:
             return self.table, self.ranked
-        number = {name: index for index, name in enumerate(labels)}
-        place = np.array([number[name] for name in self.labels])
+        index_of = {name: index for index, name in enumerate(labels)}
+        indices = np.array([index_of[name] for name in self.labels])
         before, tied = np.zeros((2, len(labels), len(labels)))
-        before[np.ix_(place, place)] = self.before
-        tied[np.ix_(place, place)] = self.tied
+        before[np.ix_(indices, indices)] = self.before
+        tied[np.ix_(indices, indices)] = self.tied
         upper = np.triu_indices(len(labels), 1)
         ranked = np.zeros(len(labels))
-        ranked[place] = self.ranked
+        ranked[indices] = self.ranked
         return np.column_stack([before[upper], tied[upper], before.T[upper]]), ranked
 
 
-def _plain_label(label: Any) -> str | int:
-    """Return the label as JSON holds it."""
+def _to_json_label(label: Any) -> str | int:
+    """Convert a label for JSON; other labels than texts and whole numbers are rejected."""
     if isinstance(label, str):
         return str(label)
     if isinstance(label, bool) or not isinstance(label, Integral):
@@ -303,7 +303,7 @@ def _plain_label(label: Any) -> str | int:
 def _unscaled(
     table: NDArray[np.float64], ranked: NDArray[np.float64], weights: NDArray[np.float64] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return counts in the scale of the weights: the core scales extreme weights by a power of two."""
+    """Undo the scaling of counts by the core, which multiplies extreme weights by a power of two."""
     if weights is None:
         return table, ranked
     row = int(weights.argmax())

@@ -93,7 +93,7 @@ def from_comparisons(
 
 
 class MissingColumnError(ValueError):
-    """A data frame without a column that an argument names."""
+    """An argument names a column that the data frame does not have."""
 
 
 class _FrameColumns:
@@ -116,6 +116,7 @@ class _FrameColumns:
                 )
 
     def one(self, name: Any) -> Any:
+        """Return the column with this name; None for None."""
         if name is None:
             return None
         if not isinstance(name, Hashable) or name not in list(self.data.columns):
@@ -125,6 +126,7 @@ class _FrameColumns:
         return self.data[name]
 
     def many(self, names: Any) -> Any:
+        """Return the columns with these names as a dictionary; None for None."""
         if names is None:
             return None
         if isinstance(names, str):
@@ -133,7 +135,7 @@ class _FrameColumns:
 
 
 def _read_labels(first: Any, second: Any) -> tuple[NDArray[np.uint32], list[Hashable]]:
-    """Return the indices of all first labels, then of all second labels, and the sorted names."""
+    """Return the indices of all first labels followed by those of all second labels, and the sorted names."""
     columns = [factorise(first, "first", "a label"), factorise(second, "second", "a label")]
     rows = len(columns[0][0])
     _check_length("second", len(columns[1][0]), rows)
@@ -142,10 +144,10 @@ def _read_labels(first: Any, second: Any) -> tuple[NDArray[np.uint32], list[Hash
     if rows > _MAX_ROWS:
         raise ValueError(f"found {rows} comparisons; expected at most {_MAX_ROWS}")
     labels = sort_names(list(dict.fromkeys([*columns[0][1], *columns[1][1]])))
-    number = {name: index for index, name in enumerate(labels)}
+    index_of = {name: index for index, name in enumerate(labels)}
     indices = np.concatenate(
         [
-            np.array([number[name] for name in names], dtype=np.uint32)[codes]
+            np.array([index_of[name] for name in names], dtype=np.uint32)[codes]
             for codes, names in columns
         ]
     )
@@ -161,7 +163,7 @@ def _read_labels(first: Any, second: Any) -> tuple[NDArray[np.uint32], list[Hash
 def _read_weights(weight: Any, rows: int) -> NDArray[np.float64] | None:
     if weight is None:
         return None
-    weights = as_number_array(weight, "weight", WEIGHTS)
+    weights = as_number_array(weight, "weight", entries=WEIGHTS)
     if weights.ndim != 1:
         raise ValueError(
             f"weight has {pluralize(weights.ndim, 'dimension')}; expected 1: one weight per row"
@@ -178,8 +180,8 @@ def _read_groups(group: Any, rows: int) -> tuple[NDArray[np.uint32] | None, list
     codes, names = factorise(group, "group", "a group")
     _check_length("group", len(codes), rows)
     groups = sort_names(names)
-    number = {name: index for index, name in enumerate(groups)}
-    return np.array([number[name] for name in names], dtype=np.uint32)[codes], groups
+    index_of = {name: index for index, name in enumerate(groups)}
+    return np.array([index_of[name] for name in names], dtype=np.uint32)[codes], groups
 
 
 def _read_covariates(covariates: Any, rows: int) -> tuple[NDArray[np.float64], list[str]]:
@@ -188,7 +190,7 @@ def _read_covariates(covariates: Any, rows: int) -> tuple[NDArray[np.float64], l
     if isinstance(covariates, Mapping):
         names: Sequence[Any] = list(covariates)
         columns = [
-            as_number_array(column, f"covariate {name!r}", WEIGHTS)
+            as_number_array(column, f"covariate {name!r}", entries=WEIGHTS)
             for name, column in covariates.items()
         ]
         for name, column in zip(names, columns, strict=True):
@@ -199,7 +201,7 @@ def _read_covariates(covariates: Any, rows: int) -> tuple[NDArray[np.float64], l
             _check_length(f"covariate {name!r}", len(column), rows)
         numbers = np.column_stack(columns) if columns else np.empty((rows, 0))
     else:
-        array = as_number_array(covariates, "covariates", NUMBERS)
+        array = as_number_array(covariates, "covariates", entries=NUMBERS)
         numbers = array[:, np.newaxis] if array.ndim == 1 else array
         if numbers.ndim != 2:
             raise ValueError(
@@ -210,14 +212,14 @@ def _read_covariates(covariates: Any, rows: int) -> tuple[NDArray[np.float64], l
         names = list(covariates.columns) if is_named else list(range(numbers.shape[1]))
     result = np.array(numbers, dtype=np.float64)
     if not np.isfinite(result).all():
-        row, place = np.argwhere(~np.isfinite(result))[0].tolist()
+        row, column = np.argwhere(~np.isfinite(result))[0].tolist()
         raise ValueError(
-            f"row {row}: covariate {names[place]!r} is {result[row, place]}; expected a finite number"
+            f"row {row}: covariate {names[column]!r} is {result[row, column]}; expected a finite number"
         )
-    for place, name in enumerate(names):
-        if len(result) > 1 and (result[:, place] == result[0, place]).all():
+    for index, name in enumerate(names):
+        if len(result) > 1 and (result[:, index] == result[0, index]).all():
             raise ValueError(
-                f"covariate {name!r} is {result[0, place]:g} in every row; expected a column that varies "
+                f"covariate {name!r} is {result[0, index]:g} in every row; expected a column that varies "
                 "(Davidson(order_effect=True) has a constant advantage of the first label)"
             )
     return result, [str(name) for name in names]

@@ -1,4 +1,4 @@
-"""Rankings from tables of scores: items by tasks."""
+"""Rankings of items from a table of scores, with one row per item and one column per task."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from bucketrank.notation import LabelledRankings
 
 __all__ = ["from_scores"]
 
-_LONG = ("item", "task", "score")
-"""Columns of a long table."""
+_LONG_COLUMNS = ("item", "task", "score")
+"""Columns of a long table, which has one row per score."""
 
 
 def from_scores(
@@ -53,9 +53,11 @@ def from_scores(
     array([[1., 1., 2.],
            [2., 1., 1.]])
     """
-    width = as_real(tie_within, "tie_within")
-    if not 0 <= width < np.inf:
-        raise ValueError(f"tie_within is {width}; expected a finite number that is not negative")
+    tolerance = as_real(tie_within, "tie_within")
+    if not 0 <= tolerance < np.inf:
+        raise ValueError(
+            f"tie_within is {tolerance}; expected a finite number that is not negative"
+        )
     sign = 1.0 if as_flag(higher_is_better, "higher_is_better") else -1.0
     scores, labels = _read(table)
     if np.isinf(scores).any():
@@ -64,27 +66,30 @@ def from_scores(
             f"table, item {labels[row]!r:.60}, task {column}: {scores[row, column]}; expected a finite score or NaN"
         )
     positions = np.full(scores.T.shape, np.nan)
-    for row, task in zip(positions, sign * scores.T, strict=True):
-        _rank(task, width, row)
+    for task_positions, task_scores in zip(positions, sign * scores.T, strict=True):
+        _rank(task_scores, tolerance, task_positions)
     return LabelledRankings(positions, labels)
 
 
-def _rank(scores: NDArray[np.float64], width: float, positions: NDArray[np.float64]) -> None:
-    """Write the positions of the items with a score."""
+def _rank(scores: NDArray[np.float64], tolerance: float, positions: NDArray[np.float64]) -> None:
+    """Write the positions of the items with a score to `positions`; larger scores are better."""
     order = [item for item in np.argsort(-scores, kind="stable") if not np.isnan(scores[item])]
-    position, best = 0, np.inf
+    position, bucket_best = 0, np.inf
     for item in order:
         # As floats, 0.91 - 0.90 exceeds 0.01. The slack is relative to the scores, because they may be tiny.
-        slack = 1e-12 * max(abs(best), abs(scores[item])) if np.isfinite(best) else 0.0
-        if not best - scores[item] <= width + slack:
-            position, best = position + 1, scores[item]
+        slack = (
+            1e-12 * max(abs(bucket_best), abs(scores[item])) if np.isfinite(bucket_best) else 0.0
+        )
+        if not bucket_best - scores[item] <= tolerance + slack:
+            position, bucket_best = position + 1, scores[item]
         positions[item] = position
 
 
 def _read(table: Any) -> tuple[NDArray[np.float64], list[Any]]:
-    if is_frame(table) and set(_LONG) == set(table.columns):
+    """Return the scores, one row per item and one column per task, and the names of the items."""
+    if is_frame(table) and set(_LONG_COLUMNS) == set(table.columns):
         return _read_long(table)
-    array = np.asarray(as_number_array(table, "table", NUMBERS), dtype=np.float64)
+    array = np.asarray(as_number_array(table, "table", entries=NUMBERS), dtype=np.float64)
     if array.ndim != 2:
         raise ValueError(
             f"table has {pluralize(array.ndim, 'dimension')}, shape {array.shape}; expected 2-D: one row per item, "
@@ -102,15 +107,16 @@ def _read(table: Any) -> tuple[NDArray[np.float64], list[Any]]:
 def _read_long(table: Any) -> tuple[NDArray[np.float64], list[Any]]:
     from bucketrank.comparisons.names import factorise, sort_names
 
-    columns = [factorise(table[name], name, f"the {name}") for name in _LONG[:2]]
-    places = []
+    columns = [factorise(table[name], name, f"the {name}") for name in _LONG_COLUMNS[:2]]
+    indices_and_names = []
     for codes, names in columns:
         ordered = sort_names(names)
-        number = {name: index for index, name in enumerate(ordered)}
-        places.append((np.array([number[name] for name in names])[codes], ordered))
-    (items, labels), (tasks, task_names) = places
+        index_of = {name: index for index, name in enumerate(ordered)}
+        indices = np.array([index_of[name] for name in names])[codes]
+        indices_and_names.append((indices, ordered))
+    (items, labels), (tasks, task_names) = indices_and_names
     scores = np.full((len(labels), len(task_names)), np.nan)
-    values = np.asarray(as_number_array(table["score"], "score", NUMBERS), dtype=np.float64)
+    values = np.asarray(as_number_array(table["score"], "score", entries=NUMBERS), dtype=np.float64)
     cells = items * len(task_names) + tasks
     _, counts = np.unique(cells, return_counts=True)
     if (counts > 1).any():

@@ -115,7 +115,7 @@ class BattleFile:
             raise BadFileError(self._message(str(error).strip(), columns)) from error
 
     def _read_frame(self, pd: Any, columns: dict[str, Any]) -> Any:
-        # Groups are texts: 001 and 1 are two of them.
+        # Groups are read as texts, because 001 and 1 are different groups.
         named = [columns[argument] for argument in ("first", "second", "group")]
         texts = [column for column in named if column is not None]
         if self.form == "csv":
@@ -131,7 +131,7 @@ class BattleFile:
         return read_text(self._path) if self._text is None else self._text
 
     def _check_cells(self) -> None:
-        """Raise for the first problem of a CSV table, with its place, which errors of pandas do not name."""
+        """Raise for the first problem of a CSV table, with line and column, which errors of pandas do not name."""
         if Path(self.name).suffix in _COMPRESSED:
             return
         rows = records(self.name, self._read_text())
@@ -148,12 +148,12 @@ class BattleFile:
     def _message(self, message: str, columns: dict[str, Any]) -> str:
         """Return the message of an error, with the line and the column of the file instead of the row."""
         found = _ROW.fullmatch(message)
-        place = None if found is None else self._place(int(found[1]), found[2], columns)
-        if found is None or place is None:
+        location = None if found is None else self._locate(int(found[1]), found[2], columns)
+        if found is None or location is None:
             return f"{self.name}: {message}"
-        return f"{self.name}, {place}: {found[2]}"
+        return f"{self.name}, {location}: {found[2]}"
 
-    def _place(self, row: int, reason: str, columns: dict[str, Any]) -> str | None:
+    def _locate(self, row: int, reason: str, columns: dict[str, Any]) -> str | None:
         """Return line and column of an error in a row; None if the file has no lines of rows or cannot be read."""
         if self.form == "json":
             return None
@@ -231,13 +231,13 @@ def _filled_lines(text: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip())
 
 
-def _parse_json(text: str, place: str) -> Any:
+def _parse_json(text: str, location: str) -> Any:
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        raise ValueError(f"{place}{error}") from None
+        raise ValueError(f"{location}{error}") from None
     except RecursionError:
-        raise ValueError(f"{place}the values are nested too deeply") from None
+        raise ValueError(f"{location}the values are nested too deeply") from None
 
 
 def _read_csv(pd: Any, source: Callable[[], Any], texts: list[str], numbers: dict[str, str]) -> Any:
@@ -246,11 +246,11 @@ def _read_csv(pd: Any, source: Callable[[], Any], texts: list[str], numbers: dic
     A cell of the columns `numbers` that is not a number is an error.
     """
     header = pd.read_csv(source(), header=None, nrows=1, dtype=str, keep_default_na=False).iloc[0]
-    columns = [cell.strip() or f"column {place}" for place, cell in enumerate(header, start=1)]
-    for place, column in enumerate(columns):
-        if column in columns[:place]:
+    columns = [cell.strip() or f"column {number}" for number, cell in enumerate(header, start=1)]
+    for number, column in enumerate(columns, start=1):
+        if column in columns[: number - 1]:
             raise ValueError(
-                f"column {place + 1}: {column!r} is already the name of column {columns.index(column) + 1}; expected a "
+                f"column {number}: {column!r} is already the name of column {columns.index(column) + 1}; expected a "
                 "different name for each column"
             )
     with warnings.catch_warnings():

@@ -1,4 +1,7 @@
-"""Generator of comparisons with known utilities, tiers and effects."""
+"""Generator of comparisons from a model with known parameters.
+
+The larger the difference of the utilities of two labels, the more often the label with the larger utility wins.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ __all__ = ["Battles", "make_battles"]
 
 @dataclass(frozen=True, eq=False)
 class Battles:
-    """Comparisons with the truth behind them.
+    """Generated comparisons, and the parameters they were drawn with.
 
     Attributes
     ----------
@@ -25,9 +28,9 @@ class Battles:
     utilities : ndarray of shape (n_labels,)
         True utilities of the labels; those of a tier are equal.
     tiers : ndarray of shape (n_labels,)
-        True positions: a bucket order.
+        True positions of the labels: labels of equal utility are tied.
     order_effect : float
-        True order effect.
+        True advantage of the label shown first.
     covariate_effects : ndarray of shape (n_covariates,)
         True effects of the covariates.
 
@@ -59,7 +62,7 @@ def make_battles(
     group_spread: float = 0.5,
     random_state: int = 0,
 ) -> Battles:
-    """Generate comparisons of two labels from a model with known utilities.
+    """Generate comparisons of two labels from Davidson's model with known utilities.
 
     Parameters
     ----------
@@ -70,7 +73,7 @@ def make_battles(
     spread : float, default 2
         Difference of the largest and the smallest utility.
     ties : float, default 0.2
-        Probability of a tie of two equal labels; at least 0 and below 1.
+        Probability of a tie of two labels of equal utility; at least 0 and below 1.
     order_effect : float, default 0
         Added to the utility of the label shown first.
     covariate_effects : array-like of shape (n_covariates,), optional
@@ -96,9 +99,9 @@ def make_battles(
     array([1, 1, 2, 2])
     """
     rows, labels = at_least(n_comparisons, "n_comparisons", 1), at_least(n_labels, "n_labels", 2)
-    levels = labels if n_tiers is None else at_least(n_tiers, "n_tiers", 1)
-    if levels > labels:
-        raise ValueError(f"n_tiers is {levels}; expected at most n_labels={labels}")
+    tier_count = labels if n_tiers is None else at_least(n_tiers, "n_tiers", 1)
+    if tier_count > labels:
+        raise ValueError(f"n_tiers is {tier_count}; expected at most n_labels={labels}")
     width, tie_share = _finite(spread, "spread"), as_real(ties, "ties")
     if not 0 <= tie_share < 1:
         raise ValueError(f"ties is {tie_share}; expected a share of at least 0 and below 1")
@@ -106,25 +109,32 @@ def make_battles(
     effects = np.array(covariate_effects, dtype=np.float64).reshape(-1)
     if not np.isfinite(effects).all():
         raise ValueError(f"covariate_effects is {effects.tolist()}; expected finite numbers")
-    tiers = 1 + np.arange(labels) * levels // labels
-    utilities = width * (0.5 - (tiers - 1) / max(levels - 1, 1)) if levels > 1 else np.zeros(labels)
+    tiers = 1 + np.arange(labels) * tier_count // labels
+    utilities = (
+        width * (0.5 - (tiers - 1) / max(tier_count - 1, 1)) if tier_count > 1 else np.zeros(labels)
+    )
     first = rng.integers(0, labels, rows)
     second = (first + rng.integers(1, labels, rows)) % labels
-    z = rng.standard_normal((rows, len(effects)))
-    gap = utilities[first] - utilities[second] + _finite(order_effect, "order_effect") + z @ effects
+    covariates = rng.standard_normal((rows, len(effects)))
+    gap = (
+        utilities[first]
+        - utilities[second]
+        + _finite(order_effect, "order_effect")
+        + covariates @ effects
+    )
     group = None
     if n_groups is not None:
         groups = at_least(n_groups, "n_groups", 1)
         group = rng.integers(0, groups, rows)
-        own = _finite(group_spread, "group_spread") * rng.standard_normal((groups, labels))
-        gap += own[group, first] - own[group, second]
+        deviations = _finite(group_spread, "group_spread") * rng.standard_normal((groups, labels))
+        gap += deviations[group, first] - deviations[group, second]
     names = np.array([f"m{label:0{len(str(labels - 1))}d}" for label in range(labels)])
     comparisons = from_comparisons(
         names[first],
         names[second],
         _draw_outcomes(rng, gap, tie_share),
         group=group,
-        covariates=z if len(effects) else None,
+        covariates=covariates if len(effects) else None,
     )
     if len(comparisons.labels) < labels:
         raise ValueError(
@@ -136,8 +146,8 @@ def make_battles(
 def _draw_outcomes(
     rng: np.random.Generator, gap: NDArray[np.float64], ties: float
 ) -> NDArray[np.str_]:
-    """Draw outcomes of the model with the weights e^(gap/2), a constant and e^(-gap/2)."""
-    # Equal labels have the weights 1, w and 1: a tie has the probability w / (2 + w).
+    """Draw outcomes: first, tie and second have the weights e^(gap/2), a constant and e^(-gap/2)."""
+    # Labels of equal utility have the weights 1, w and 1: a tie has the probability w / (2 + w).
     tied = 2 * ties / (1 - ties)
     # Beyond these limits the outcome is certain, and the weights would overflow.
     half = np.clip(gap / 2, -700, 700)

@@ -81,7 +81,8 @@ def from_classification(
 
     The classes of each row are ranked by their predicted probabilities, from a classifier that was fitted to the other
     folds (cross-validation). Classes of similar probability are tied, see :func:`rank_scores`. Most published datasets
-    for label ranking were derived in this way; with the defaults, the numbers of buckets are close to theirs.
+    for label ranking were derived in this way; with the defaults, the numbers of buckets are close to those of
+    the published datasets.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ def from_classification(
             f"label_names has {pluralize(len(label_names), 'name')}; expected {len(classes)}, one per class: "
             f"{_first_classes(classes)}"
         )
-    drop = _threshold(tie_threshold)
+    threshold = _threshold(tie_threshold)
     seed = as_seed(random_state, "random_state")
     model = _clone_with_seeds(estimator, seed)
     probabilities = np.zeros((len(features), len(classes)))
@@ -146,10 +147,10 @@ def from_classification(
     return Dataset(
         name=name,
         X=features,
-        Y=rank(probabilities, drop + _TOLERANCE),
+        Y=rank(probabilities, threshold + _TOLERANCE),
         feature_names=names,
         label_names=label_names or tuple(map(str, classes.tolist())),
-        source=source or f"class probabilities, neighbours within {drop:g} tied",
+        source=source or f"class probabilities, neighbours within {threshold:g} tied",
     )
 
 
@@ -169,10 +170,12 @@ def rank(scores: NDArray[np.float64], largest_drop: float) -> NDArray[np.int64]:
 
 
 def _threshold(tie_threshold: Any) -> float:
-    drop = as_real(tie_threshold, "tie_threshold")
-    if not 0 <= drop < np.inf:
-        raise ValueError(f"tie_threshold is {drop}; expected a finite number that is not negative")
-    return drop
+    threshold = as_real(tie_threshold, "tie_threshold")
+    if not 0 <= threshold < np.inf:
+        raise ValueError(
+            f"tie_threshold is {threshold}; expected a finite number that is not negative"
+        )
+    return threshold
 
 
 def _classes(y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:

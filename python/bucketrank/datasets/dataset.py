@@ -52,7 +52,7 @@ class Dataset(ReadOnlyArrays):
         Numbers; NaN marks a missing value. The array is copied unless it is C-contiguous and read-only and owns its
         data.
     Y : array-like or DataFrame of shape (n_samples, n_labels)
-        Positions: 1 is best, equal positions are ties, NaN is a missing label; gaps are closed, so that rows are dense.
+        Positions: 1 is best, equal positions are ties, NaN is a missing label; gaps are closed.
         ``+inf``, a label below the cut of a top-k list, becomes the last position.
     feature_names, label_names : sequence of str, optional
         By default the columns of a DataFrame, or ``A1``, ``A2``, ... and ``L1``, ``L2``, ...
@@ -219,7 +219,7 @@ def as_features(X: Any, *, allow_missing: bool = False) -> NDArray[np.float64]:
 
 def _as_matrix(X: Any) -> NDArray[Any]:
     if is_frame(X):
-        return as_number_array(X, "X", NUMBERS)
+        return as_number_array(X, "X", entries=NUMBERS)
     X = unmasked(X)
     try:
         array = np.asarray(X)

@@ -94,8 +94,8 @@ def unknown_dataset_message(name: str, fetcher: str) -> str:
     ``fetcher`` is the function or option that downloads a dataset from OpenML.
     """
     embedded = ", ".join(nearest_first(name, names()))
-    papers = ", ".join(nearest_first(name, (paper.name for paper in PAPER_DATASETS)))
-    return f"unknown dataset {name!r}; embedded: {embedded}; from OpenML with {fetcher}: {papers}"
+    downloadable = ", ".join(nearest_first(name, (paper.name for paper in PAPER_DATASETS)))
+    return f"unknown dataset {name!r}; embedded: {embedded}; from OpenML with {fetcher}: {downloadable}"
 
 
 @cache

@@ -181,9 +181,9 @@ def choose_columns(
             raise ValueError(
                 f"no column L1, L2, ...; expected the positions of the labels in such columns{hint}"
             )
-        strange = sorted(set(range(len(header))).difference(labels, features))
-        if strange:
-            column = CsvColumn(strange[0] + 1, header[strange[0]])
+        unassigned = sorted(set(range(len(header))).difference(labels, features))
+        if unassigned:
+            column = CsvColumn(unassigned[0] + 1, header[unassigned[0]])
             raise ValueError(
                 f"{column} is neither a feature A1, A2, ... nor a label L1, L2, ...{hint}"
             )
@@ -210,12 +210,12 @@ def _indices(
         return None
     if isinstance(columns, str):
         raise TypeError(f"{argument} is the string {columns!r}; expected a list of names")
-    place = {name: index for index, name in enumerate(header)}
+    index_of = {name: index for index, name in enumerate(header)}
     chosen: list[int] = []
     for column in columns:
-        if column not in place:
+        if column not in index_of:
             raise ValueError(f"no column {column!r}, which {argument} names")
-        if place[column] in chosen:
+        if index_of[column] in chosen:
             raise ValueError(f"{argument} names column {column!r} twice")
-        chosen.append(place[column])
+        chosen.append(index_of[column])
     return chosen

@@ -118,6 +118,8 @@ def make_rankings(
 
 @dataclass(frozen=True)
 class _Shape:
+    """Size of a dataset, which is generated in blocks of rows."""
+
     samples: int
     features: int
     labels: int
@@ -130,7 +132,7 @@ class _Shape:
 
 @dataclass(frozen=True)
 class _RowGenerator:
-    """Generates blocks of features and noisy scores; each block has its own random stream."""
+    """Generates blocks of features and noisy scores; each block has its own random streams."""
 
     seed: int
     shape: _Shape
@@ -138,6 +140,7 @@ class _RowGenerator:
     noise: float
 
     def draw(self, block: int, rows: int) -> tuple[_Array, _Array]:
+        """Draw features and scores of a block; `block` is the key of its random streams."""
         features, noise = _stream(self.seed, block, 0), _stream(self.seed, block, 1)
         X = features.standard_normal((rows, self.shape.features))
         values = self.scores(X)
@@ -176,10 +179,12 @@ _RELATIONS = {"linear": _linear, "nonlinear": _nonlinear}
 
 
 def _stream(seed: int, *key: int) -> np.random.Generator:
+    """Return the random stream of a key: 0 for the score functions, 1 for the pilot sample, 2 + i for block i."""
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
 
 
 def _seed(seed: int, block: int) -> int:
+    """Return the seed of the labels that are dropped in a block."""
     sequence = np.random.SeedSequence(seed, spawn_key=(block, 2))
     return int(sequence.generate_state(1, np.uint64)[0])
 

@@ -1,4 +1,7 @@
-"""Download of datasets from OpenML: the paper's datasets by name, others by number."""
+"""Download of datasets from OpenML.
+
+The datasets of the paper (Wang, Alfaro and Bengs, 2025) are found by name, others by number.
+"""
 
 from __future__ import annotations
 

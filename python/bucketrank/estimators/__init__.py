@@ -1,1 +1,1 @@
-"""Partial label rankers: scikit-learn estimators that predict bucket orders from features."""
+"""Partial label rankers: scikit-learn estimators that predict bucket orders (rankings with ties)."""

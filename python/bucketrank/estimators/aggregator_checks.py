@@ -1,4 +1,4 @@
-"""Checks of the aggregators of trees and forests: smoothed or averaged shares exclude those that need rankings."""
+"""Checks whether a tree or a forest can use an aggregator: after smoothing or averaging there are no rankings left."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["check_for_forest", "check_for_tree"]
 
 
 def check_for_tree(aggregator: Aggregator, smoothing: tuple[str, float] | None) -> Aggregator:
-    """Return the aggregator, or raise when it needs rankings but leaves only have smoothed shares."""
+    """Return the aggregator, or raise when it needs rankings and the leaves only have smoothed pair shares."""
     if smoothing is not None and aggregator._needs == "rankings":
         raise ValueError(
             f"{aggregator!r} needs rankings, but leaves with shrinkage or soft routing only have shares of before, "
@@ -19,7 +19,7 @@ def check_for_tree(aggregator: Aggregator, smoothing: tuple[str, float] | None) 
 
 
 def check_for_forest(aggregator: Aggregator) -> Aggregator:
-    """Return the aggregator, or raise when it needs rankings: a forest only has averaged shares."""
+    """Return the aggregator, or raise when it needs rankings: a forest only has averaged pair shares."""
     if aggregator._needs == "rankings":
         raise ValueError(
             f"{aggregator!r} needs rankings, but a forest averages shares of before, tied and after; "

@@ -1,4 +1,4 @@
-"""Base class of the estimators: input checks, output containers, scores and aggregators."""
+"""Base class of the estimators: input checks, arrays or data frames as output, scores and aggregators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from bucketrank._validation import (
     as_feature_table,
     as_positions,
     frame_labels,
-    is_plain_features,
+    is_float_matrix,
     label_names,
 )
 from bucketrank.aggregation import Aggregator, as_aggregator
@@ -35,19 +35,20 @@ from bucketrank.metrics import tau_x
 
 _Self = TypeVar("_Self", bound="LabelRanker")
 
-_CONTAINER = "_container"
+_SERIALISED = "_container"
+"""Key of the serialised attributes in a pickled estimator."""
 
 
 class TrainingData(NamedTuple):
     """Checked arguments of a fit."""
 
     values: NDArray[np.float64]
-    """Features; a categorical feature holds the position of its category in the learnt order."""
+    """Features; each value of a categorical feature is replaced by its index in `categories`."""
     positions: Positions
     names: list[Any]
     """Names of the labels."""
     categories: Categories
-    """The categories of each categorical feature in the learnt order."""
+    """The categories of each categorical feature, in an order learnt from the rankings."""
 
 
 class LabelRanker(BaseEstimator):
@@ -161,7 +162,7 @@ class LabelRanker(BaseEstimator):
         return other
 
     def set_output(self: _Self, *, transform: str | None = None) -> _Self:
-        """Choose the container of predicted positions, utilities and tie terms.
+        """Choose arrays or data frames for predicted positions, and for utilities and tie terms if there are any.
 
         Parameters
         ----------
@@ -211,12 +212,12 @@ class LabelRanker(BaseEstimator):
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        container, others = pack_state(type(self).__name__, dict(super().__getstate__()))
-        return {_CONTAINER: container, **others}
+        serialised, others = pack_state(type(self).__name__, dict(super().__getstate__()))
+        return {_SERIALISED: serialised, **others}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        others = {name: value for name, value in state.items() if name != _CONTAINER}
-        attributes = unpack_state(state.get(_CONTAINER), type(self).__name__)
+        others = {name: value for name, value in state.items() if name != _SERIALISED}
+        attributes = unpack_state(state.get(_SERIALISED), type(self).__name__)
         super().__setstate__({**attributes, **others})
 
     def __sklearn_tags__(self) -> Any:
@@ -240,10 +241,10 @@ class LabelRanker(BaseEstimator):
         # An estimator without this parameter, such as a baseline, accepts tables with categories, too.
         chosen = getattr(self, "categorical_features", "from_dtype")
         is_default = chosen is None or (isinstance(chosen, str) and chosen == "from_dtype")
-        columns = None if is_plain_features(X) and is_default else FeatureColumns(X)
+        columns = None if is_float_matrix(X) and is_default else FeatureColumns(X)
         found = [] if columns is None else find_categorical(columns, chosen)
         if columns is None or not found:
-            values = X if is_plain_features(X) else _checked_features(X, self)
+            values = X if is_float_matrix(X) else _checked_features(X, self)
             positions, names = self._target(y)
             return TrainingData(
                 values, positions, label_names(positions, names, positions.shape[1]), {}
@@ -251,7 +252,7 @@ class LabelRanker(BaseEstimator):
         positions, names = self._target(y)
         cells = {column: columns.values(column) for column in found}
         categories = {
-            column: order_categories(values, columns.place(column), positions, sample_weight)
+            column: order_categories(values, columns.location(column), positions, sample_weight)
             for column, values in cells.items()
         }
         values = self._encoded(columns, cells, categories)
@@ -261,14 +262,14 @@ class LabelRanker(BaseEstimator):
     def _encoded(
         self, columns: FeatureColumns, cells: Categories, categories: Categories
     ) -> NDArray[np.float64]:
-        """Return the features as numbers; `cells` holds the values of the categorical columns, which are encoded."""
+        """Return the features as numbers; `cells` holds the values of the categorical columns, which become indices."""
         rows = len(next(iter(cells.values())))
         values = np.empty((rows, columns.count))
         others = [column for column in range(columns.count) if column not in categories]
         if others:
             values[:, others] = _checked_features(columns.without(list(categories)), self)
-        for column, own in categories.items():
-            values[:, column] = encode(cells[column], own, columns.place(column))
+        for column, ordered in categories.items():
+            values[:, column] = encode(cells[column], ordered, columns.location(column))
         return values
 
     @staticmethod
@@ -288,7 +289,7 @@ class LabelRanker(BaseEstimator):
         categories: Categories | None = None,
     ) -> None:
         """Store the fitted attributes; called at the end of a fit, so a failed fit changes nothing."""
-        if is_plain_features(X):
+        if is_float_matrix(X):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)
         else:
@@ -299,18 +300,19 @@ class LabelRanker(BaseEstimator):
         self.aggregator_ = aggregator
 
     def _features(self, X: Any) -> NDArray[np.float64]:
-        """Return `X` as an array for the core, or raise when it does not match the training data."""
+        """Return `X` as an array for the Rust core, or raise when it does not match the training data."""
         attributes = vars(self)
-        is_usual = (
-            is_plain_features(X)
+        # The most common case needs none of scikit-learn's checks.
+        needs_no_checks = (
+            is_float_matrix(X)
             and "aggregator_" in attributes
             and "feature_names_in_" not in attributes
             and X.shape[1] == self.n_features_in_
             and not self.categories_
         )
-        if is_usual:
-            plain: NDArray[np.float64] = X
-            return plain
+        if needs_no_checks:
+            matrix: NDArray[np.float64] = X
+            return matrix
         check_is_fitted(self)
         if self.categories_:
             return self._features_with_categories(X)
@@ -320,10 +322,10 @@ class LabelRanker(BaseEstimator):
         return values
 
     def _features_with_categories(self, X: Any) -> NDArray[np.float64]:
-        """Return a table with categories as an array for the core."""
+        """Return a table with categorical columns as an array for the Rust core."""
         columns = FeatureColumns(X)
         if columns.count == 0:
-            # scikit-learn reports what is wrong with the table.
+            # Not a table: scikit-learn's check raises an error that says why.
             _checked_features(X, self)
         validate_data(self, X, reset=False, skip_check_array=True)
         cells = {column: columns.values(column) for column in self.categories_}
@@ -336,7 +338,10 @@ class LabelRanker(BaseEstimator):
 
 
 def pair_order_of(shares: NDArray[np.float64], n_labels: int) -> NDArray[np.float64]:
-    """Return pair order matrices: before plus half of tied; 0.5 for unseen pairs and on the diagonal."""
+    """Convert pair shares, the shares of before, tied and after of each pair of labels, to pair order matrices.
+
+    Entry (u, v) is the share of u before v plus half the share of ties; 0.5 on the diagonal and if all shares are 0.
+    """
     first, second = np.triu_indices(n_labels, 1)
     before, tied, after = shares[..., 0], shares[..., 1], shares[..., 2]
     is_seen = before + tied + after > 0

@@ -24,13 +24,13 @@ STRATEGIES = ("consensus", ALL_TIED)
 
 
 class PartialLabelRankingBaseline(LabelRanker):
-    """Predicts the same bucket order for every row.
+    """An estimator that predicts the same bucket order for every row.
 
     Parameters
     ----------
     strategy : {"consensus", "all_tied"}, default "consensus"
-        The consensus of all training rankings, or all labels tied. On data with many ties the latter can be hard to
-        beat.
+        The consensus of all training rankings, or all labels tied. On data with many ties the tied labels can be
+        hard to beat.
     aggregator : str or Aggregator, default "tau_x"
         Aggregator applied to all training rankings.
 
@@ -80,7 +80,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         aggregator._check_label_count(positions.shape[1])
         # Raises for beta "auto", which only a tree chooses.
         aggregator._spec()
-        # A tree with only a root keeps the rankings for any aggregator.
+        # A tree with only a root keeps all rankings, so it can predict their consensus by any aggregator.
         root = _core.Tree.fit(
             values,
             positions,

@@ -1,4 +1,4 @@
-"""``beta="auto"``: choose the threshold for ties by cross-validation within the training data."""
+"""``beta="auto"``: choose the threshold for ties of an aggregator by cross-validation within the training data."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def with_chosen_beta(
     Y: Positions,
     sample_weight: ArrayLike | None,
 ) -> Aggregator:
-    r"""Return the aggregator with the threshold that predicts best, by the mean :math:`\tau_X` over inner folds.
+    r"""Return the aggregator with the threshold that predicts best, by the mean :math:`\tau_X` over folds of `X`.
 
     Ties are broken towards the default threshold, which is also returned when the folds cannot be scored: with fewer
     than two rows of positive weight, or a fold in which no row ranks two labels.
@@ -66,24 +66,24 @@ def with_chosen_beta(
     if n_folds < 2:
         return default
     betas = aggregator._candidate_betas(*Y.shape)
-    # This also checks the data, for both ways of growing the inner trees.
+    # This checks the data, also for `_smoothed_scores`.
     problem = _core.Problem(X, Y, weights, _SEED)
     if smoothing_of(tree) is None:
-        candidates: list[Spec] = [(aggregator._method, beta) for beta in betas]
-        scores = _inner_scores(candidates, default, tree, problem, (*X.shape, Y.shape[1]), n_folds)
+        specs: list[Spec] = [(aggregator._method, beta) for beta in betas]
+        scores = _unsmoothed_scores(specs, default, tree, problem, (*X.shape, Y.shape[1]), n_folds)
     else:
-        smoothed: list[Aggregator] = [replace(aggregator, beta=beta) for beta in betas]
-        scores = _smoothed_scores(smoothed, default, tree, (X, Y, weights), n_folds)
+        candidates: list[Aggregator] = [replace(aggregator, beta=beta) for beta in betas]
+        scores = _smoothed_scores(candidates, default, tree, (X, Y, weights), n_folds)
     if scores is None:
         return default
-    least = max(scores) - _SLACK
-    best = [beta for beta, score in zip(betas, scores, strict=True) if score >= least]
+    best_score = max(scores)
+    best = [beta for beta, score in zip(betas, scores, strict=True) if score >= best_score - _SLACK]
     return replace(
         aggregator, beta=min(best, key=lambda beta: abs(beta - aggregator._default_beta))
     )
 
 
-def _inner_scores(
+def _unsmoothed_scores(
     candidates: list[Spec],
     default: Aggregator,
     tree: PartialLabelRankingTree,
@@ -91,7 +91,10 @@ def _inner_scores(
     shape: tuple[int, int, int],
     n_folds: int,
 ) -> list[float] | None:
-    """Mean score of each candidate over the inner folds, or None when a fold cannot be scored."""
+    """Return the mean score of each candidate over the folds, for trees whose leaves keep rankings.
+
+    Trees are grown with the aggregator `default`. None when a fold cannot be scored.
+    """
     rows, features, labels = shape
     n_used = min(_USED_FOLDS, n_folds)
     # If the rows do not divide evenly, the first folds have one row more.
@@ -99,6 +102,7 @@ def _inner_scores(
     results: dict[int, list[float]] = {}
     failure = _core.cross_validate(
         [problem],
+        # Index of the problem, fraction of missing labels, repeat, fold, index in "trees", index in "aggregators".
         [(0, 0.0, 0, fold, int(size != sizes[0]), 0) for fold, size in enumerate(sizes)],
         {
             "trees": [
@@ -109,7 +113,8 @@ def _inner_scores(
         },
         n_folds,
         resolve_n_jobs(tree.n_jobs),
-        lambda fold, row: results.update({fold: [outcome[0] for outcome in row[4]]}),
+        # The last entry of a result has one outcome per candidate, which begins with its tau_x.
+        lambda fold, result: results.update({fold: [outcome[0] for outcome in result[4]]}),
     )
     if failure is not None:
         return None
@@ -124,14 +129,14 @@ def _smoothed_scores(
     data: tuple[NDArray[np.float64], Positions, NDArray[np.float64] | None],
     n_folds: int,
 ) -> list[float] | None:
-    """As :func:`_inner_scores`, for trees with shrinkage or soft routing, whose leaves have smoothed shares."""
+    """Return the scores as :func:`_unsmoothed_scores`, for trees with shrinkage or soft routing."""
     X, Y, weights = data
     fold_of = _core.fold_of_rows(len(Y), n_folds, _SEED, 0)
     by_fold = []
     for fold in range(min(_USED_FOLDS, n_folds)):
         test = fold_of == fold
         _, seed = _core.split_seeds(_SEED, 0.0, 0, fold)
-        # X already holds the positions of categories in place of their values.
+        # X already holds indices of categories in place of their values, so all its columns are numbers.
         inner = clone(tree).set_params(
             aggregator=default, random_state=seed % 2**32, categorical_features=None
         )
@@ -146,4 +151,5 @@ def _smoothed_scores(
 
 
 def _mean_scores(by_fold: list[list[float]]) -> list[float]:
+    """Return the mean over the folds for each candidate."""
     return [sum(taus) / len(by_fold) for taus in zip(*by_fold, strict=True)]

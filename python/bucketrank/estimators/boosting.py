@@ -25,14 +25,14 @@ _Self = TypeVar("_Self", bound="PartialLabelRankingBooster")
 _DEFAULTS = _core.DEFAULTS["booster"]
 
 _STAGES_AT_ONCE = 20
-"""Number of rounds whose scores are held in memory at once."""
+"""Number of rounds whose predictions are held in memory at once."""
 
 
 class PartialLabelRankingBooster(LatentRanker):
     r"""Gradient boosting of a latent model of rankings with ties.
 
-    Every label has a utility :math:`f` and a tie term :math:`h` that depend on the features. A label is placed before,
-    tied with or after another one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and
+    Every label has a utility :math:`f` and a tie term :math:`h` that depend on the features. The shares of label u
+    before, tied with and after label v are proportional to :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and
     :math:`e^{(f_v - f_u)/2}`. Each round grows one tree on the derivatives of the log-likelihood of the training
     rankings, for all labels at once, and adds the values of its leaves. Rankings may tie labels and leave labels out;
     the utility of a label is estimated from all its comparisons.
@@ -40,7 +40,7 @@ class PartialLabelRankingBooster(LatentRanker):
     Parameters
     ----------
     aggregator : str or Aggregator, default "tau_x"
-        Aggregator applied to the predicted shares; see :func:`bucketrank.get_aggregator`.
+        Aggregator applied to the predicted shares of before, tied and after; see :func:`bucketrank.get_aggregator`.
     rounds : int, default 200
         Number of trees.
     learning_rate : float, default 0.1
@@ -48,9 +48,9 @@ class PartialLabelRankingBooster(LatentRanker):
     max_depth : int, default 6
         Depth of the trees, up to 64. For ten thousand rows and more, 8 works well.
     min_samples_leaf : int, default 10
-        Smallest number of drawn rows in a leaf.
+        Smallest number of rows in a leaf; only rows that are drawn for the tree count (see `row_share`).
     ridge : float, default 2.0
-        Added to the curvature, which shrinks the steps towards 0; a positive number.
+        Added to the curvature of a Newton step, which shrinks the steps towards 0; a positive number.
     row_share : float, default 0.6
         Probability that a row is drawn for a tree, above 0 and up to 1.
     feature_share : float, optional
@@ -88,7 +88,7 @@ class PartialLabelRankingBooster(LatentRanker):
     aggregator_ : Aggregator
         The aggregator used for predictions.
     categories_ : dict
-        For each categorical feature, by index, its categories in the learnt order; empty without categories.
+        By the index of each categorical feature: its categories, in an order learnt from the rankings. May be empty.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -177,8 +177,9 @@ class PartialLabelRankingBooster(LatentRanker):
         aggregator = self._check_aggregator(as_aggregator(self.aggregator))
         aggregator._check_label_count(positions.shape[1])
         options = self._options()
-        every = at_least(self.verbose, "verbose", 0)
+        print_every = at_least(self.verbose, "verbose", 0)
 
+        # Holds the last round until it is printed, so that the end of boosting is always printed.
         unprinted: list[tuple[int, float | None]] = []
 
         def print_round(done: int, score: float | None) -> None:
@@ -187,11 +188,15 @@ class PartialLabelRankingBooster(LatentRanker):
 
         def after_round(done: int, score: float | None) -> None:
             unprinted[:] = [(done, score)]
-            if done % every == 0:
+            if done % print_every == 0:
                 print_round(*unprinted.pop())
 
         booster = _core.Booster.fit(
-            values, positions, as_weights(sample_weight), options, after_round if every else None
+            values,
+            positions,
+            as_weights(sample_weight),
+            options,
+            after_round if print_every else None,
         )
         for last_round in unprinted:
             print_round(*last_round)
@@ -222,10 +227,11 @@ class PartialLabelRankingBooster(LatentRanker):
         return self._stages(X, self._features(X))
 
     def _stages(self, X: Any, values: NDArray[np.float64]) -> Iterator[Any]:
+        """Yield the predictions after each round; `values` are the checked rows of `X`."""
         for first in range(1, self.rounds_ + 1, _STAGES_AT_ONCE):
             stages = range(first, min(first + _STAGES_AT_ONCE, self.rounds_ + 1))
-            for scores in self._staged_scores(values, list(stages)):
-                yield self._in_container(self._positions_of(scores, [self.aggregator_])[0], X)
+            for latent in self._staged_latent_values(values, list(stages)):
+                yield self._in_container(self._positions_of(latent, [self.aggregator_])[0], X)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
@@ -250,15 +256,17 @@ class PartialLabelRankingBooster(LatentRanker):
             "n_jobs": resolve_n_jobs(self.n_jobs),
         }
 
-    def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self._staged_scores(values, [self.rounds_])[0]
+    def _latent_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._staged_latent_values(values, [self.rounds_])[0]
 
-    def _staged_scores(
+    def _staged_latent_values(
         self, values: NDArray[np.float64], rounds: list[int]
     ) -> list[NDArray[np.float64]]:
+        """Return the utilities and tie terms of checked rows after each of the given rounds."""
         return self.booster_.staged_scores(values, rounds, resolve_n_jobs(self.n_jobs))
 
     def _explained_model(self) -> tuple[_core.Booster]:
+        """Return the booster as the core's SHAP functions take it: in a tuple, without further parameters."""
         return (self.booster_,)
 
     def _compared_labels(self) -> NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""Categorical features: which columns hold categories, and their values as positions in a learnt order."""
+"""Categorical features: finds them, orders their categories by the rankings, and encodes values by that order."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from bucketrank._phrases import pluralize
 from bucketrank._validation import Positions, as_weights, describe_value, is_frame, is_pandas
 
 Categories: TypeAlias = dict[int, list[Any]]
-"""Values by the index of the feature."""
+"""Per categorical feature, by its index: its categories, or its value in each row."""
 
 MAX_CATEGORIES = 255
 """Largest number of categories of a feature."""
 
 _TEXT_DTYPES = ("category", "object", "string", "str", "Categorical", "Enum", "String", "Object")
+"""Types of data frame columns that can hold categories or strings, in pandas and polars."""
 
 
 class FeatureColumns:
@@ -34,12 +35,12 @@ class FeatureColumns:
         self._array = X if isinstance(X, np.ndarray) else _object_table(X)
         self.count = self._array.shape[1] if self._array.ndim == 2 else 0
 
-    def place(self, column: int) -> str:
-        """Return the description of a column for messages."""
+    def location(self, column: int) -> str:
+        """Return the name of a column for messages, such as "X, column 2"."""
         return f"X, column {column if self.names is None else repr(self.names[column])}"
 
     def text_columns(self) -> list[int]:
-        """Return the columns that hold categories or strings, ascending."""
+        """Return the indices of the columns that hold categories or strings, ascending."""
         # Skip the loop for an array of numbers, which may have very many columns.
         if self._frame is None and self._array.dtype.kind not in "USO":
             return []
@@ -48,7 +49,7 @@ class FeatureColumns:
     def _holds_text(self, column: int) -> bool:
         """Whether a column holds categories or strings.
 
-        Booleans are numbers, except in a column of objects of a data frame.
+        A column of booleans holds numbers, except in a data frame with dtype object.
         """
         if self._frame is None:
             cells = self._array[:, column]
@@ -63,22 +64,23 @@ class FeatureColumns:
         return True
 
     def values(self, column: int) -> list[Any]:
-        """Return the values of a column as plain Python values; None for a missing one."""
+        """Return the values of a column as Python objects; None for a missing one."""
         if self._frame is None:
             values = self._array[:, column].tolist()
         elif is_pandas(self._frame):
             series = self._series(column)
-            known = series.notna().to_numpy()
+            is_present = series.notna().to_numpy()
             listed = series.astype(object).tolist()
             values = [
-                value if is_known else None for value, is_known in zip(listed, known, strict=True)
+                value if present else None
+                for value, present in zip(listed, is_present, strict=True)
             ]
         else:
             values = self._series(column).to_list()
-        return [_plain(value) for value in values]
+        return [_to_python(value) for value in values]
 
     def without(self, columns: Sequence[int]) -> Any:
-        """Return the table of the other columns."""
+        """Return the table without these columns."""
         others = [column for column in range(self.count) if column not in set(columns)]
         if self._frame is None:
             return self._array[:, others]
@@ -145,58 +147,64 @@ def _column_of(columns: FeatureColumns, entry: Any) -> int:
     return int(entry)
 
 
-def list_categories(values: list[Any], place: str) -> list[Any]:
-    """Return the distinct values that are not missing, sorted; they must be of one type."""
+def list_categories(values: list[Any], location: str) -> list[Any]:
+    """Return the distinct values that are not missing, sorted; they must be of one type.
+
+    `location` names the column in messages.
+    """
     kind = ""
     found = set()
     for row, value in enumerate(values):
         if value is None:
             continue
-        own = _kind(value)
-        if not own:
+        value_kind = _kind(value)
+        if not value_kind:
             raise TypeError(
-                f"{place}, row {row}: {describe_value(value)}; expected a string, a number or a boolean"
+                f"{location}, row {row}: {describe_value(value)}; expected a string, a number or a boolean"
             )
-        if kind and own != kind:
+        if kind and value_kind != kind:
             raise TypeError(
-                f"{place}, row {row}: {value!r:.60} is a {own}, but the categories before it are of type {kind}; "
-                "expected categories of one type"
+                f"{location}, row {row}: {value!r:.60} is a {value_kind}, but the categories before it are of type "
+                f"{kind}; expected categories of one type"
             )
-        kind = own
+        kind = value_kind
         found.add(value)
     if len(found) > MAX_CATEGORIES:
         raise ValueError(
-            f"{place}: {len(found)} categories; expected at most {MAX_CATEGORIES}. "
+            f"{location}: {len(found)} categories; expected at most {MAX_CATEGORIES}. "
             "Merge rare categories, or encode the feature as numbers"
         )
     return sorted(found)
 
 
-def encode(values: list[Any], categories: list[Any], place: str) -> NDArray[np.float64]:
-    """Return the position of each value in `categories`; NaN for a missing or unknown one."""
+def encode(values: list[Any], categories: list[Any], location: str) -> NDArray[np.float64]:
+    """Return the index of each value in `categories`; NaN for a missing or unknown value."""
     kinds = {_kind(category) for category in categories}
-    index = {category: float(position) for position, category in enumerate(categories)}
+    index_of = {category: float(index) for index, category in enumerate(categories)}
     missing = float("nan")
-    codes = np.array([index.get(value, missing) for value in values])
+    codes = np.array([index_of.get(value, missing) for value in values])
     for row in np.flatnonzero(np.isnan(codes)).tolist():
         value = values[row]
         if value is not None and kinds and _kind(value) not in kinds:
             raise TypeError(
-                f"{place}, row {row}: {describe_value(value)}; "
+                f"{location}, row {row}: {describe_value(value)}; "
                 f"expected a category of type {' or '.join(sorted(kinds))}, as in the fit"
             )
     return codes
 
 
 def order_categories(
-    values: list[Any], place: str, positions: Positions, sample_weight: ArrayLike | None
+    values: list[Any], location: str, positions: Positions, sample_weight: ArrayLike | None
 ) -> list[Any]:
-    """Return the categories of a column in the order learnt from the rankings; rows of weight 0 are left out."""
+    """Return the categories of a column, ordered along the direction in which their mean rankings differ most.
+
+    Rows of weight 0 are left out.
+    """
     weights = as_weights(sample_weight)
     if weights is not None and weights.shape == (len(values),):
-        pairs = zip(values, weights.tolist(), strict=True)
-        values = [None if weight == 0 else value for value, weight in pairs]
-    categories = list_categories(values, place)
+        weighted = zip(values, weights.tolist(), strict=True)
+        values = [None if weight == 0 else value for value, weight in weighted]
+    categories = list_categories(values, location)
     if not categories:
         return categories
     if len(values) != len(positions):
@@ -204,9 +212,9 @@ def order_categories(
             f"X has {pluralize(len(values), 'row')} but y has {len(positions)}; "
             "expected one ranking per row of features"
         )
-    codes = encode(values, categories, place)
-    whole = np.where(np.isnan(codes), -1, codes).astype(np.int64)
-    ranks = _core.order_categories(whole, len(categories), positions, weights)
+    codes = encode(values, categories, location)
+    integer_codes = np.where(np.isnan(codes), -1, codes).astype(np.int64)
+    ranks = _core.order_categories(integer_codes, len(categories), positions, weights)
     ordered = [None] * len(categories)
     for category, rank in zip(categories, ranks.tolist(), strict=True):
         ordered[rank] = category
@@ -214,12 +222,12 @@ def order_categories(
 
 
 def category_counts(categories: Categories) -> list[tuple[int, int]]:
-    """Return the categorical features with their numbers of categories, as the core expects them."""
+    """Return the categorical features with their numbers of categories, as the Rust core expects them."""
     return [(feature, len(categories[feature])) for feature in sorted(categories)]
 
 
 def _kind(value: Any) -> str:
-    """Return the type of a category as a word; empty for a value that cannot be one."""
+    """Return the type of a category as a word; empty for a value that cannot be a category."""
     if isinstance(value, str):
         return "string"
     if isinstance(value, bool):
@@ -227,8 +235,8 @@ def _kind(value: Any) -> str:
     return "number" if isinstance(value, (int, float)) else ""
 
 
-def _plain(value: Any) -> Any:
-    """Return a plain Python value; None for NaN, NaT and NA."""
+def _to_python(value: Any) -> Any:
+    """Convert a NumPy scalar to a Python object, and NaN, NaT and NA to None."""
     if isinstance(value, np.generic):
         value = value.item()
     if type(value).__name__ in ("NAType", "NaTType"):

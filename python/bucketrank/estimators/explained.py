@@ -1,4 +1,7 @@
-"""Base classes of estimators that explain the score of each label by SHAP values."""
+"""Base classes of estimators that give each label a score and explain it by SHAP values.
+
+Some scores are sums of pair shares, the shares of before, tied and after of each pair of labels.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ class ScoreRanker(LabelRanker):
 
     @abstractmethod
     def _explained_model(self) -> Any:
-        """Return the fitted model whose scores are explained, or raise when they cannot be."""
+        """Return the model whose scores are explained, with its parameters for the core, or raise if there is none."""
 
     def predict_label_scores(self, X: Any) -> NDArray[np.float64]:
         """Predict the score of each label that :meth:`shap_values` explains.
 
         Trees and forests: the Borda score, the sum over all other labels of the share of before plus half of the
-        share of tied. Boosters and linear models: the utility.
+        share of tied. Boosters and linear models: the utility of their latent model.
 
         Parameters
         ----------
@@ -110,7 +113,7 @@ class EstimatedScoreRanker(LabelRanker):
         background: NDArray[np.float64],
         orders: tuple[int, int],
     ) -> NDArray[np.float64]:
-        """Return estimated SHAP values for a number of random orders and their seed."""
+        """Return estimated SHAP values; `orders` holds the number of random orders of the features, and their seed."""
 
     def predict_label_scores(self, X: Any) -> NDArray[np.float64]:
         """Predict the score of each label that :meth:`shap_values` explains.
@@ -183,10 +186,10 @@ class EstimatedScoreRanker(LabelRanker):
         >>> bool(np.allclose(total, ranker.predict_label_scores(X[:2])))
         True
         """
-        orders = bounded_count(n_permutations, "n_permutations")
+        n_orders = bounded_count(n_permutations, "n_permutations")
         values, background_values = self._features(X), self._features(background)
         seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-        return self._estimate_shap_values(values, background_values, (orders, seed))
+        return self._estimate_shap_values(values, background_values, (n_orders, seed))
 
     def shap_base_values(self, background: Any) -> NDArray[np.float64]:
         """Return the mean score of each label over background rows.

@@ -34,11 +34,11 @@ _Self = TypeVar("_Self", bound="PartialLabelRankingForest")
 
 VARIANTS = ("mixed", "bootstrap", "extra_trees")
 
-_GUARD_STRENGTHS = (4.0, 16.0, 64.0)
-_GUARD_GAIN = 0.01
+_OOB_GUARD_STRENGTHS = (4.0, 16.0, 64.0)
+_OOB_GUARD_GAIN = 0.01
 """Smallest improvement of the out-of-bag score for which `oob_guard` replaces `shrinkage_strength`."""
 
-_DATA = ("X", "y", "sample_weight")
+_DATA_NAMES = ("X", "y", "sample_weight")
 
 _ROWS_AT_ONCE = 1000
 """Number of rows per batch when several aggregators share the predicted pair shares."""
@@ -248,7 +248,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Returns
         -------
         ndarray of shape (n_samples, n_pairs, 3)
-            As :meth:`predict_pair_shares`; 0 for a row that is in every bootstrap sample.
+            The shares of :meth:`predict_pair_shares`; all 0 for a row that is in every bootstrap sample.
         """
         values = self._features(X)
         n_jobs = resolve_n_jobs(self.n_jobs)
@@ -343,7 +343,7 @@ class PartialLabelRankingForest(ScoreRanker):
                 f"X has shape {values.shape}, but the forest was started on shape "
                 f"{(self._n_training, self.n_features_in_)}; expected the same data with warm_start"
             )
-        for name, before, now in zip(_DATA, self._data, data, strict=True):
+        for name, before, now in zip(_DATA_NAMES, self._data, data, strict=True):
             if before != now:
                 raise ValueError(
                     f"{name} differs from the first fit of the forest; expected the same data with warm_start"
@@ -366,9 +366,9 @@ class PartialLabelRankingForest(ScoreRanker):
         """Return the out-of-bag score, or None when not requested, and the shrinkage strength for predictions."""
         if not (self.oob_score or self.oob_guard):
             return None, strength
-        covered = forest.out_of_bag_counts() > 0
-        truth = as_positions(positions)[covered]
-        weights = None if weights is None else weights[covered]
+        is_out_of_bag = forest.out_of_bag_counts() > 0
+        truth = as_positions(positions)[is_out_of_bag]
+        weights = None if weights is None else weights[is_out_of_bag]
         n_jobs = resolve_n_jobs(self.n_jobs)
         has_pairs = (~np.isnan(truth.astype(float))).sum(axis=1) > 1
         if not has_pairs.any():
@@ -381,20 +381,20 @@ class PartialLabelRankingForest(ScoreRanker):
 
         def score(strength: float) -> float:
             predicted = forest.consensus(aggregator._spec(), values, strength, True, n_jobs)
-            return _core.tau_x_ranked(truth, predicted[covered], weights)
+            return _core.tau_x_ranked(truth, predicted[is_out_of_bag], weights)
 
         own = score(strength)
         if not self.oob_guard:
             return own, strength
-        others = {other: score(other) for other in _GUARD_STRENGTHS}
+        others = {other: score(other) for other in _OOB_GUARD_STRENGTHS}
         best = max(others, key=others.__getitem__)
-        return (others[best], best) if others[best] > own + _GUARD_GAIN else (own, strength)
+        return (others[best], best) if others[best] > own + _OOB_GUARD_GAIN else (own, strength)
 
 
 def hash_data(
     values: NDArray[np.float64], positions: Any, weights: NDArray[np.float64] | None
 ) -> list[str]:
-    """Content hashes of features, rankings and weights for the warm-start check."""
+    """Return content hashes of features, rankings and weights, to check that a warm start uses the same data."""
     arrays = (values, positions, np.ones(len(positions)) if weights is None else weights)
-    plain = (np.asarray(array, dtype=np.float64).tobytes() for array in arrays)
-    return [hashlib.blake2b(array, digest_size=16).hexdigest() for array in plain]
+    contents = (np.asarray(array, dtype=np.float64).tobytes() for array in arrays)
+    return [hashlib.blake2b(content, digest_size=16).hexdigest() for content in contents]

@@ -1,4 +1,7 @@
-"""Random draws of rows for a mixture: held-out parts, rows to choose the weights on, and rows of linear models."""
+"""Random draws of rows for `PartialLabelRanker`, a weighted mixture of models.
+
+Draws held-out parts (folds), rows on which the weights are chosen, and training rows of linear models.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,21 @@ from numpy.typing import NDArray
 
 from bucketrank._validation import Positions
 
-__all__ = ["LEAST_PARTS", "draw_evidence_rows", "draw_linear_rows", "draw_parts"]
+__all__ = ["LEAST_PARTS", "draw_linear_rows", "draw_parts", "draw_selection_rows"]
 
 LEAST_PARTS = 5
 _MOST_PARTS = 20
 _PARTS_TIMES_COMPARISONS = 2000
-"""The number of parts is this number divided by the number of comparisons, within the limits above."""
+"""The number of parts is this number divided by the number of comparisons, from `LEAST_PARTS` to `_MOST_PARTS`.
 
-_EVIDENCE_ROWS = 2000
-"""Largest number of rows used to choose weights and rounds; more rows change the choice little."""
+A row that ranks k labels counts as k - 1 comparisons.
+"""
 
-_EVIDENCE_PAIRS = 1 << 22
-"""Largest number of pairs of labels in these rows, which limits their memory; at least 50 rows are used."""
+_SELECTION_ROWS = 2000
+"""Largest number of rows used to choose weights and boosting rounds; more rows change the choice little."""
+
+_SELECTION_PAIRS = 1 << 22
+"""Largest number of pairs of labels in the rows used to choose weights; limits memory, but allows 50 rows."""
 
 _LINEAR_ROWS = 4000
 """Largest number of rows used to fit a linear model: its few coefficients need no more."""
@@ -27,7 +33,7 @@ _LINEAR_ROWS = 4000
 def draw_parts(
     positions: Positions, n_parts: int | None, draws: np.random.RandomState
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the part of each row and the number of fits: one per part, and one on all rows if the data are few.
+    """Return the part of each row, and the number of fits of a booster and a linear model: one per part, or one more.
 
     If `n_parts` is None, the number of parts depends on the number of comparisons. If that gives the largest
     number of parts, the data are few: there is one more fit, on all rows, and only its models predict.
@@ -48,12 +54,12 @@ def _count_parts(positions: Positions) -> int:
     return max(LEAST_PARTS, min(_MOST_PARTS, wanted))
 
 
-def draw_evidence_rows(
+def draw_selection_rows(
     n_rows: int, n_labels: int, draws: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Draw the rows on which weights and rounds are chosen."""
+    """Draw the rows on which the weights of the models and the number of boosting rounds are chosen."""
     n_pairs = max(1, n_labels * (n_labels - 1) // 2)
-    most = min(_EVIDENCE_ROWS, max(50, _EVIDENCE_PAIRS // n_pairs))
+    most = min(_SELECTION_ROWS, max(50, _SELECTION_PAIRS // n_pairs))
     return np.sort(draws.permutation(n_rows)[:most])
 
 

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 def mixture_importances(
     components: dict[str, list[Any]], weights: dict[str, float], n_features: int
 ) -> NDArray[np.float64]:
-    """Return the importances of all models, averaged within components and mixed by the weights of the components.
+    """Return the importances of all models, averaged within components and then by the weights of the components.
 
-    Components of weight 0 are left out. The importances add up to 1, or are all 0 if no model uses a feature.
+    A component is a list of models of one kind, such as "forest". Components of weight 0 are left out. The importances
+    add up to 1, or are all 0 if no model uses a feature.
     """
     total = np.zeros(n_features)
     for name, models in components.items():

@@ -1,4 +1,8 @@
-"""Base classes of estimators that predict pair shares, or utilities and tie terms."""
+"""Base classes of estimators that predict pair shares, and of those that derive them from a latent model.
+
+Pair shares are the shares of before, tied and after of each pair of labels. A latent model has a utility per label,
+which is larger for better labels, and a tie term, which is larger for labels that are tied more often.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from bucketrank.estimators.explained import ScoreRanker
 
 
 class PairShareRanker(LabelRanker):
-    """An estimator that predicts shares of before, tied and after, which an aggregator turns into bucket orders."""
+    """An estimator that predicts pair shares, which an aggregator turns into bucket orders."""
 
     @abstractmethod
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -58,8 +62,8 @@ class LatentRanker(PairShareRanker, ScoreRanker):
     """An estimator that predicts a utility and a tie term of each label."""
 
     @abstractmethod
-    def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the utilities followed by the tie terms of checked rows."""
+    def _latent_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return, for checked rows, the utilities of all labels followed by their tie terms."""
 
     @abstractmethod
     def _compared_labels(self) -> NDArray[np.bool_]:
@@ -78,7 +82,7 @@ class LatentRanker(PairShareRanker, ScoreRanker):
         ndarray or DataFrame of shape (n_samples, n_labels)
             Larger is better; only differences within a row have a meaning.
         """
-        return self._in_container(self._scores(self._features(X))[:, : self.n_labels_in_], X)
+        return self._in_container(self._latent_values(self._features(X))[:, : self.n_labels_in_], X)
 
     def predict_tie_terms(self, X: Any) -> Any:
         """Predict how much each label tends to be tied.
@@ -91,23 +95,24 @@ class LatentRanker(PairShareRanker, ScoreRanker):
         Returns
         -------
         ndarray or DataFrame of shape (n_samples, n_labels)
-            The sum of the tie terms of two labels is the logarithm of the weight of a tie between them.
+            The share of ties between two labels is proportional to the exponential of the sum of their tie terms.
         """
-        return self._in_container(self._scores(self._features(X))[:, self.n_labels_in_ :], X)
+        return self._in_container(self._latent_values(self._features(X))[:, self.n_labels_in_ :], X)
 
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _core.latent_pair_shares(self._scores(values), self._compared_labels())
+        return _core.latent_pair_shares(self._latent_values(values), self._compared_labels())
 
     def _positions(
         self, values: NDArray[np.float64], aggregators: list[Aggregator]
     ) -> list[NDArray[np.int64]]:
-        return self._positions_of(self._scores(values), aggregators)
+        return self._positions_of(self._latent_values(values), aggregators)
 
     def _positions_of(
-        self, scores: NDArray[np.float64], aggregators: list[Aggregator]
+        self, latent_values: NDArray[np.float64], aggregators: list[Aggregator]
     ) -> list[NDArray[np.int64]]:
+        """Return the positions by each aggregator for the results of `_latent_values`."""
         compared, n_jobs = self._compared_labels(), resolve_n_jobs(self.n_jobs)
         return [
-            _core.aggregate_scores(aggregator._spec(), scores, compared, n_jobs)
+            _core.aggregate_scores(aggregator._spec(), latent_values, compared, n_jobs)
             for aggregator in aggregators
         ]

@@ -36,20 +36,20 @@ _DEFAULTS = _core.DEFAULTS["linear"]
 class PartialLabelRankingLinear(LatentRanker):
     r"""A latent model of rankings with ties whose utilities and tie terms are linear in the features.
 
-    Every label has a utility :math:`f` and a tie term :math:`h`. A label is placed before, tied with or after another
-    one with weights :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. Features are
-    standardised, clipped to ±6 and divided by the square root of their number; the penalised log-likelihood is concave,
-    so its maximum is unique, and the fit finds it. A categorical feature has one input per category: 1 for the rows of
-    this category, else 0, standardised like the other features.
+    Every label has a utility :math:`f` and a tie term :math:`h`. The shares of label u before, tied with and after
+    label v are proportional to :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and :math:`e^{(f_v - f_u)/2}`. Features
+    are standardised, clipped to ±6 and divided by the square root of their number; the penalised log-likelihood is
+    concave, so its maximum is unique, and the fit finds it. A categorical feature has one input per category: 1 for the
+    rows of this category, else 0, standardised like the other features.
 
     Parameters
     ----------
     aggregator : str or Aggregator, default "tau_x"
-        Aggregator applied to the predicted shares; see :func:`bucketrank.get_aggregator`.
+        Aggregator applied to the predicted shares of before, tied and after; see :func:`bucketrank.get_aggregator`.
     ridge : float, default 0.1
         The penalty is half of this positive number times the sum of squared coefficients.
     intercept_ridge : float, default 0.001
-        The same for the intercepts.
+        The same for the intercepts, which are not in the penalty of `ridge`.
     tolerance : float, default 1e-5
         The fit ends when all derivatives of the penalised log-likelihood, divided by the sum of the row weights, are at
         most this in absolute value.
@@ -107,7 +107,7 @@ class PartialLabelRankingLinear(LatentRanker):
     aggregator_ : Aggregator
         The aggregator used for predictions.
     categories_ : dict
-        For each categorical feature, by index, its categories in the learnt order; empty without categories.
+        By the index of each categorical feature: its categories, in an order learnt from the rankings. May be empty.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -120,18 +120,18 @@ class PartialLabelRankingLinear(LatentRanker):
     Notes
     -----
     The pairs of a ranking depend on each other. If a ranking has more than two labels, standard errors are therefore
-    cluster-robust, with one cluster per ranking: square roots of the diagonal of the sandwich
-    :math:`H^{-1} M H^{-1}`, where H holds the second derivatives of the penalised negative log-likelihood at its
-    minimum, and M is :math:`G/(G-1)` times the sum of the products :math:`s s^T` of the gradients of the G rankings,
-    plus the second derivatives of the penalty. If all weights are whole numbers, a row of weight w counts as w
-    rankings; otherwise its gradient is multiplied by its weight. If no ranking has more than two labels, standard
-    errors are the square roots of the diagonal of :math:`H^{-1}`.
+    cluster-robust, with one cluster per ranking: square roots of the diagonal of the sandwich :math:`H^{-1} M H^{-1}`,
+    where H holds the second derivatives of the penalised negative log-likelihood at its minimum, and M is
+    :math:`G/(G-1)` times the sum of the products :math:`s s^T` of the gradients of the G rankings, plus the second
+    derivatives of the penalty. If all weights are whole numbers, a row of weight w counts as w rankings; otherwise its
+    gradient is multiplied by its weight. If no ranking has more than two labels, standard errors are the square roots
+    of the diagonal of :math:`H^{-1}`.
     Only differences of utilities have a meaning. Because of the penalty, the coefficients of a feature and the
     intercepts add up to 0 over the labels that were compared. Their errors are therefore those of the differences from
-    the mean label; they exclude a common shift of all utilities, which the data do not determine. Other coefficients
-    that the data do not determine (those of a label that was never compared, of a constant feature, or, with only two
-    labels, of their tie terms, of which only the sum matters) have a standard error that is determined by the penalty
-    alone. The errors treat the penalty and the scale of the features as fixed.
+    their mean over the labels; they exclude a common shift of all utilities, which the data do not determine. Other
+    coefficients that the data do not determine (those of a label that was never compared, of a constant feature, or,
+    with only two labels, of their tie terms, of which only the sum matters) have a standard error that is determined by
+    the penalty alone. The errors treat the penalty and the scale of the features as fixed.
 
     Examples
     --------
@@ -228,6 +228,7 @@ class PartialLabelRankingLinear(LatentRanker):
         self: _Self, model: _core.LinearModel, errors: dict[str, NDArray[np.float64]]
     ) -> _Self:
         """Store a fitted model and its standard errors, if any."""
+        # Rows: n labels for utilities, n for tie terms. Columns: features, indicators of missing values, categories.
         coefficients, intercepts = model.coefficients()
         n, d = self.n_labels_in_, self.n_features_in_
         self.coef_, self.tie_coef_ = coefficients[:n, :d].copy(), coefficients[n:, :d].copy()
@@ -281,10 +282,11 @@ class PartialLabelRankingLinear(LatentRanker):
         total = np.bincount(owners, sizes, self.n_features_in_)
         return np.asarray(total / total.sum() if total.sum() > 0 else total)
 
-    def _scores(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _latent_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.model_.scores(values)
 
     def _explained_model(self) -> tuple[_core.LinearModel]:
+        """Return the model as the core's SHAP functions take it: in a tuple, without further parameters."""
         return (self.model_,)
 
     def _compared_labels(self) -> NDArray[np.bool_]:

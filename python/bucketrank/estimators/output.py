@@ -1,4 +1,4 @@
-"""Containers of predictions: arrays, or data frames whose columns are named by the labels."""
+"""Containers of predictions: an array, or a data frame whose columns are named by the labels."""
 
 from __future__ import annotations
 

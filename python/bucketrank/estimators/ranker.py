@@ -12,13 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
-from bucketrank._validation import (
-    Positions,
-    as_flag,
-    as_weights,
-    as_whole,
-    resolve_n_jobs,
-)
+from bucketrank._validation import Positions, as_flag, as_weights, as_whole, resolve_n_jobs
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.boosting import PartialLabelRankingBooster
 from bucketrank.estimators.categories import category_counts
@@ -26,9 +20,9 @@ from bucketrank.estimators.explained import EstimatedScoreRanker
 from bucketrank.estimators.forest import PartialLabelRankingForest, hash_data
 from bucketrank.estimators.held_out_rows import (
     LEAST_PARTS,
-    draw_evidence_rows,
     draw_linear_rows,
     draw_parts,
+    draw_selection_rows,
 )
 from bucketrank.estimators.importances import mixture_importances
 from bucketrank.estimators.latent import PairShareRanker
@@ -45,15 +39,16 @@ _Self = TypeVar("_Self", bound="PartialLabelRanker")
 _LINEAR_TOLERANCE = 1e-3
 """A smaller tolerance would take most of the fitting time without improving the mixture."""
 
-_LARGEST_SEED = 2**31 - 1
+_SEED_LIMIT = 2**31 - 1
+"""Seeds are drawn below this number."""
 
 _NAMES = ("forest", "booster", "linear")
 """Names of the components, in the order of the core."""
 
-_COUNTS = ("n_estimators", "rounds", "max_depth")
+_WHOLE_NUMBERS = ("n_estimators", "rounds", "max_depth")
 """Parameters that must be whole numbers."""
 
-_NUMBERS_AT_ONCE = 1 << 23
+_SHARES_AT_ONCE = 1 << 23
 """Largest number of shares held in memory at once: 64 MiB."""
 
 
@@ -68,11 +63,12 @@ class _Estimators(NamedTuple):
 class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     r"""The recommended estimator: forest, boosting and a linear model, mixed by their held-out likelihood.
 
-    The forest is grown on all rows and evaluated out-of-bag. As in cross-validation, one booster and one linear model
-    are fitted per fold without its rows and evaluated on them; predictions average their shares over the folds, or use
-    models that are fitted on all rows if the rankings hold few comparisons (see `n_parts`). The number of rounds and
-    the weights of the three components maximise the likelihood of the held-out relations, so a component that does not
-    suit the data gets a small weight. Predictions mix two pools of the components' shares: their weighted mean, and
+    Each of these three components predicts the shares of before, tied and after for every pair of labels. The forest is
+    grown on all rows and evaluated out-of-bag. As in cross-validation, one booster and one linear model are fitted per
+    fold without its rows and evaluated on them; predictions average their shares over the folds, or use models that are
+    fitted on all rows if the rankings hold few comparisons (see `n_parts`). The number of rounds and the weights of the
+    components maximise the likelihood of the pairs of labels in held-out rankings, so a component that does not suit
+    the data gets a small weight. Predictions mix two combinations of the components' shares: their weighted mean, and
     their weighted geometric mean, whose parameters maximise the same likelihood.
 
     Parameters
@@ -90,8 +86,9 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         Depth of the boosted trees.
     n_parts : int, optional
         Number of folds: each is held out by one booster and one linear model. None means 2000 divided by the number of
-        comparisons (a row that ranks k labels holds k - 1), but at least 5 and at most 20. With at most 100, models of
-        folds only choose rounds and weights; one booster and one linear model that are fitted on all rows predict.
+        comparisons (a row that ranks k labels holds k - 1), but at least 5 and at most 20. With at most 100
+        comparisons, models of folds only choose rounds and weights; one booster and one linear model that are fitted on
+        all rows predict.
     random_state : int, RandomState instance, optional
         Seed of all draws.
     n_jobs : int, optional
@@ -122,7 +119,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     aggregator_ : Aggregator
         The aggregator used for predictions.
     categories_ : dict
-        For each categorical feature, by index, its categories in the learnt order; empty without categories.
+        By the index of each categorical feature: its categories, in an order learnt from the rankings. May be empty.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -234,17 +231,17 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     def _plan(
         self, n_features: int, positions: Positions, weights: NDArray[np.float64] | None
     ) -> tuple[_Estimators, _MixtureOptions]:
-        """Make the estimators and all random draws of a fit."""
+        """Return the estimators of a fit, and the options of the core with all random draws."""
         # The core rejects weights of another shape.
         if weights is not None and weights.shape == positions.shape[:1]:
             positions = positions[weights > 0]
         n_rows, n_labels = positions.shape
         draws = check_random_state(self.random_state)
-        part_of = evidence = np.empty(0, dtype=np.int64)
+        part_of = selection_rows = np.empty(0, dtype=np.int64)
         n_fits = 1
         if not self.fast:
             part_of, n_fits = draw_parts(positions, self.n_parts, draws)
-            evidence = draw_evidence_rows(n_rows, n_labels, draws)
+            selection_rows = draw_selection_rows(n_rows, n_labels, draws)
         estimators = self._estimators(draws, n_fits)
         fits = range(0 if self.fast else n_fits)
         linear_rows = [draw_linear_rows(part_of, fit, draws) for fit in fits]
@@ -256,13 +253,13 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             "boosters": [booster._options() for booster in estimators.boosters],
             "linear": _linear_model(self.n_jobs)._options(),
             "categorical": [],
-            "held_out": None if self.fast else (part_of, evidence, linear_rows),
+            "held_out": None if self.fast else (part_of, selection_rows, linear_rows),
             "n_jobs": resolve_n_jobs(self.n_jobs),
         }
 
     def _counts(self) -> dict[str, int]:
         """Return the parameters that are whole numbers, for the checks of the core."""
-        counts = {name: as_whole(getattr(self, name), name) for name in _COUNTS}
+        counts = {name: as_whole(getattr(self, name), name) for name in _WHOLE_NUMBERS}
         if self.n_parts is None:
             return counts | {"n_parts": LEAST_PARTS}
         return counts | {"n_parts": as_whole(self.n_parts, "n_parts", "a whole number or None")}
@@ -270,14 +267,14 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
     def _estimators(self, draws: np.random.RandomState, n_fits: int) -> _Estimators:
         forest = PartialLabelRankingForest(
             n_estimators=self.n_estimators,
-            random_state=draws.randint(_LARGEST_SEED),
+            random_state=draws.randint(_SEED_LIMIT),
             n_jobs=self.n_jobs,
         )
         boosters = [
             PartialLabelRankingBooster(
                 rounds=self.rounds,
                 max_depth=self.max_depth,
-                random_state=draws.randint(_LARGEST_SEED),
+                random_state=draws.randint(_SEED_LIMIT),
                 n_jobs=self.n_jobs,
             )
             for _ in range(n_fits)
@@ -302,7 +299,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         return shap
 
     def _models(self) -> tuple[list[str], list[tuple[float, list[Any]]], _Pool | None]:
-        """Return the components with a weight above 0: their names, their weights and models, and their pool."""
+        """Return names, weights with models, and parameters of the geometric mean; only for components with weight."""
         used = {
             name: models for name, models in self.components_.items() if self.weights_.get(name)
         }
@@ -317,6 +314,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         return list(used), components, (order, tie, logs["tie_offset"], logs["share"])
 
     def _fitted_model(self, estimator: Any) -> tuple[Any, ...]:
+        """Return the fitted model, and its shrinkage strength (forest) or number of rounds (booster)."""
         if isinstance(estimator, PartialLabelRankingForest):
             return (estimator.forest_, estimator.shrinkage_strength_)
         if isinstance(estimator, PartialLabelRankingBooster):
@@ -353,13 +351,13 @@ def _warn_left_out(names: list[str], left_out: list[int]) -> None:
 
 def _row_blocks(n_rows: int, n_labels: int) -> Iterator[slice]:
     """Yield slices of rows whose pair shares fit in the memory limit."""
-    size = max(1, _NUMBERS_AT_ONCE // (3 * n_labels * (n_labels - 1) // 2))
+    size = max(1, _SHARES_AT_ONCE // (3 * n_labels * (n_labels - 1) // 2))
     for start in range(0, n_rows, size):
         yield slice(start, start + size)
 
 
 def _log_weights(pool: _Pool | None) -> dict[str, Any] | None:
-    """Name the parameters of a log-linear pool."""
+    """Name the parameters of the weighted geometric mean, a log-linear pool of shares."""
     if pool is None:
         return None
     order, tie, offset, share = pool
@@ -378,7 +376,7 @@ def _linear_model(n_jobs: int | None) -> PartialLabelRankingLinear:
 def _fitted_estimators(
     estimators: _Estimators, fit: _MixtureFit, values: NDArray[np.float64], n_labels: int
 ) -> dict[str, list[Any]]:
-    """Store the fitted models in their estimators; the list of a component that failed is empty."""
+    """Store the fitted models in their estimators, by component; a component that failed has an empty list."""
     forest, boosters, linears = estimators
     for estimator in (forest, *boosters, *linears):
         estimator._remember(values, list(range(n_labels)), as_aggregator(estimator.aggregator))

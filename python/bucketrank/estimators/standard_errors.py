@@ -1,4 +1,7 @@
-"""Standard errors of a linear model: from its observed information, or cluster-robust with a cluster per ranking."""
+"""Standard errors of a linear model: from its observed information, or cluster-robust with a cluster per ranking.
+
+The model has two outputs per label: a utility (larger is better) and a tie term (larger for more ties).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ Floats = NDArray[np.float64]
 
 
 def check_size(n_inputs: int, n_labels: int) -> None:
-    """Raise when the model is too large for standard errors; inputs are features, indicators and categories."""
+    """Raise when there are too many coefficients for standard errors.
+
+    Inputs are features, categories and indicators of missing values.
+    """
     count = 2 * n_labels * (n_inputs + 1)
     if count > MAX_COEFFICIENTS:
         raise ValueError(
@@ -38,10 +44,11 @@ def standard_errors(
 ) -> dict[str, Floats]:
     """Return the standard errors of coefficients and intercepts, by the names of the attributes.
 
-    `information` are the second derivatives, with coefficients ordered by input and the intercept last; each input has
-    n utilities and n tie terms. `products` is the sum of the products of the gradients of the rankings, with the
-    penalty, for cluster-robust errors; None if all pairs are independent. `compared` says per label whether
-    the training rankings compare it with another label. `ridges` are the penalties of coefficients and of intercepts.
+    `information` holds the second derivatives, with coefficients ordered by input and the intercept last; each input
+    has n coefficients of utilities, then n of tie terms, for n labels. `products` is the middle matrix of the sandwich
+    estimator for cluster-robust errors (products of the gradients of the rankings, and the penalty); None if all pairs
+    are independent. `compared` says per label whether the training rankings compare it with another label. `ridges` are
+    the penalties of coefficients and of intercepts.
     """
     n = len(compared)
     inputs = len(information) // (2 * n)
@@ -58,7 +65,7 @@ def standard_errors(
 def _variances(
     information: Floats, products: Floats | None, compared: NDArray[np.bool_], ridge: Floats
 ) -> Floats:
-    """Return the diagonal of the covariance, without the common shift of the utilities of compared labels.
+    """Return the diagonal of the covariance, without that of a common shift of the utilities of compared labels.
 
     The covariance is the inverse of the information, or that inverse times the products times that inverse. Per input,
     the shift is an eigenvector of the information and of the products, and its eigenvalue is the ridge. In the
@@ -68,25 +75,26 @@ def _variances(
     n = len(compared)
     inputs = len(ridge)
     labels = np.flatnonzero(compared)
-    stiff = information.copy()
-    excess = np.zeros((inputs, 2 * n))
+    raised = information.copy()
+    shift_variances = np.zeros((inputs, 2 * n))
     for j in range(inputs if len(labels) else 0):
-        own = 2 * n * j + labels
-        stiffness = information[own, own].mean()
-        stiff[np.ix_(own, own)] += stiffness / len(labels)
-        raised = ridge[j] + stiffness
-        excess[j, labels] = (1 if products is None else ridge[j] / raised) / (len(labels) * raised)
+        utilities = 2 * n * j + labels
+        increase = information[utilities, utilities].mean()
+        raised[np.ix_(utilities, utilities)] += increase / len(labels)
+        eigenvalue = ridge[j] + increase
+        share = 1 if products is None else ridge[j] / eigenvalue
+        shift_variances[j, labels] = share / (len(labels) * eigenvalue)
     # Scale the diagonal to 1, because penalties and weights may differ by many orders of magnitude.
-    unit = 1 / np.sqrt(stiff.diagonal())
+    unit = 1 / np.sqrt(raised.diagonal())
     try:
-        inverse = np.linalg.inv(stiff * unit * unit[:, None])
+        inverse = np.linalg.inv(raised * unit * unit[:, None])
     except np.linalg.LinAlgError:
-        inverse = np.zeros_like(stiff)
+        inverse = np.zeros_like(raised)
     if products is None:
         covariance = inverse.diagonal()
     else:
         covariance = ((inverse @ (products * unit * unit[:, None])) * inverse).sum(axis=1)
-    variances: Floats = covariance * unit**2 - excess.ravel()
+    variances: Floats = covariance * unit**2 - shift_variances.ravel()
     if not (np.isfinite(variances) & (variances > 0)).all():
         raise ValueError(
             "the matrix of second derivatives has no inverse in floating point, so there are no standard errors; "

@@ -40,30 +40,30 @@ class PartialLabelRankingTree(ScoreRanker):
         Aggregator applied to the rankings of a leaf; see :func:`bucketrank.get_aggregator`. Its parameters can
         be searched as ``aggregator__beta``.
     criterion : {"entropy", "disagreements", "distance"}, default "entropy"
-        Impurity of a node. Entropy: the mean over pairs of labels of the entropy (base 2) of the shares of before, tied
-        and after. The others compare the rankings with their consensus, computed by `aggregator`: the share of rankings
-        that disagree with it on a pair, or their distance from it on the pair (2 for opposite orders, 1 if exactly one
-        of them is a tie).
+        Impurity of a node. Entropy: the mean over pairs of labels u, v of the entropy (base 2) of the shares of
+        rankings with u before v, tied, and u after v. The others compare the rankings with their consensus, computed by
+        `aggregator`: the share of rankings that disagree with it on a pair, or their distance from it on the pair (2
+        for opposite orders, 1 if exactly one of them is a tie).
     splitter : {"best", "random", "equal_frequency", "equal_width"}, default "best"
         Binary split at the best threshold, binary split at the best of one random threshold per feature, or up to
-        `max_splits` children of equal weight or of equal width.
+        `max_splits` children: intervals of equal weight, or of equal width.
     max_splits : int, default 5
         Largest number of children of a node for the last two splitters, from 2 to 1000.
     max_depth : int, optional
         Largest depth of the tree.
     min_samples_split : "paper", int or float, default "paper"
-        Nodes with fewer rows are not split. ``"paper"`` is twice the number of labels; a float is a share of the
-        training rows.
+        Nodes with fewer rows are not split. ``"paper"`` is twice the number of labels, as in the paper of Wang, Alfaro
+        and Bengs; a float is a share of the training rows.
     min_samples_leaf : int or float, default 1
         Smallest number of rows of a child; a float is a share of the training rows.
     max_features : int, float, {"sqrt", "log2"}, optional
         Number of features drawn per node, by default all. Features that are constant in the node are not counted.
     shrinkage : {"path", "m-estimate"}, optional
-        Shrinks the shares of before, tied and after of a leaf towards the shares of its ancestors; recommended for a
-        fully grown tree (``min_samples_split=2``) with `aggregator` ``"tau_x"``. ``"path"`` adds to the shares of the
-        root the differences between child and parent along the path, each divided by 1 + strength / N, where N is the
-        weight of the parent's rows that rank both labels. ``"m-estimate"`` adds the shares of the parent with a weight
-        of `shrinkage_strength` rows.
+        Shrinks the pair shares (before, tied and after) of a leaf towards the shares of its ancestors; recommended for
+        a fully grown tree (``min_samples_split=2``) with `aggregator` ``"tau_x"``. ``"path"`` adds to the shares of the
+        root the differences between child and parent along the path, each divided by 1 + s / N, where s is
+        `shrinkage_strength` and N is the weight of the parent's rows that rank both labels. ``"m-estimate"`` adds the
+        shares of the parent with a weight of `shrinkage_strength` rows.
     shrinkage_strength : float, optional
         By default 32 for ``"path"`` and 8 for ``"m-estimate"``. With ``"path"``, the strength for a pair of labels is
         multiplied by the square root of the share of training rows that rank both.
@@ -88,7 +88,7 @@ class PartialLabelRankingTree(ScoreRanker):
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the decrease of impurity.
     categories_ : dict
-        For each categorical feature, by index, its categories in the learnt order; empty without categories.
+        By the index of each categorical feature: its categories, in an order learnt from the rankings. May be empty.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -101,17 +101,19 @@ class PartialLabelRankingTree(ScoreRanker):
     Notes
     -----
     Rows of weight 0 are left out. An integer weight k equals k copies of the row, except for `min_samples_split`,
-    `min_samples_leaf` and soft routing, which count rows. Shrinkage compares weights with its strength: weights of 1/60
-    are weak evidence, and are shrunk more than weights of 1. Splits are compared in ascending order of feature, with
-    missing values on the right before missing values on the left, and in ascending order of threshold. A later split is
-    chosen only if it is better by more than 1e-12, so the tree does not depend on the order of the rows. Without
-    missing values in a node, a missing value goes to the heavier child at prediction. With missing labels the best
-    split may increase the impurity; nodes are split nevertheless.
+    `min_samples_leaf` and soft routing, which count rows. Shrinkage compares weights with `shrinkage_strength`: weights
+    of 1/60 are weak evidence, and are shrunk more than weights of 1. Splits are compared in ascending order of feature,
+    with missing values on the right before missing values on the left, and in ascending order of threshold. A later
+    split is chosen only if it is better by more than 1e-12, so the tree does not depend on the order of the rows.
+    Without missing values in a node, a missing value goes to the heavier child at prediction. With missing labels the
+    best split may increase the impurity; nodes are split nevertheless.
 
     References
     ----------
     J. C. Alfaro, J. A. Aledo and J. A. Gámez, "Learning decision trees for the partial label ranking problem",
     International Journal of Intelligent Systems 36 (2021).
+    J. Wang, J. C. Alfaro and V. Bengs, "A comparative analysis of rank aggregation methods for the partial label
+    ranking problem", ECAI 2025.
 
     Examples
     --------
@@ -177,14 +179,14 @@ class PartialLabelRankingTree(ScoreRanker):
         >>> PartialLabelRankingTree.paper("mc4").min_samples_split
         'paper'
         """
-        theirs: dict[str, Any] = {
+        paper_params: dict[str, Any] = {
             "criterion": "entropy",
             "splitter": "best",
             "min_samples_split": "paper",
             "shrinkage": None,
             "routing": "hard",
         }
-        return cls(aggregator, **{**theirs, **params})
+        return cls(aggregator, **{**paper_params, **params})
 
     def fit(self: _Self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> _Self:
         """Grow the tree.
@@ -234,8 +236,8 @@ class PartialLabelRankingTree(ScoreRanker):
         """
         check_is_fitted(self)
         if self._smoothing is None:
-            leaves, row_of = np.unique(self.apply(X), return_inverse=True)
-            return self.tree_.pair_orders(leaves)[row_of]
+            leaves, leaf_of_row = np.unique(self.apply(X), return_inverse=True)
+            return self.tree_.pair_orders(leaves)[leaf_of_row]
         return pair_order_of(self.predict_pair_shares(X), self.n_labels_in_)
 
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
@@ -308,7 +310,7 @@ class PartialLabelRankingTree(ScoreRanker):
         ndarray of shape (n_rankings, n_labels)
             Positions; NaN for missing labels.
         """
-        index = self._leaf(leaf)
+        index = self._check_leaf(leaf)
         return with_missing(self.tree_.node_rankings(index))
 
     def leaf_rows(self, leaf: int) -> NDArray[np.int64]:
@@ -323,7 +325,7 @@ class PartialLabelRankingTree(ScoreRanker):
         -------
         ndarray of shape (n_rankings,)
         """
-        index = self._leaf(leaf)
+        index = self._check_leaf(leaf)
         return self.tree_.node_rows(index)
 
     def get_depth(self) -> int:
@@ -343,6 +345,7 @@ class PartialLabelRankingTree(ScoreRanker):
         return self.tree_.feature_importances()
 
     def _explained_model(self) -> tuple[_core.Tree, tuple[str, float]]:
+        """Return the tree and its smoothing, for SHAP values."""
         if self._soft:
             raise ValueError(
                 "the tree has routing 'soft', so its scores are not constant in a leaf; expected routing 'hard' for "
@@ -350,7 +353,7 @@ class PartialLabelRankingTree(ScoreRanker):
             )
         return (self.tree_, self._smoothing or ("none", 0.0))
 
-    def _leaf(self, leaf: Any) -> int:
+    def _check_leaf(self, leaf: Any) -> int:
         check_is_fitted(self)
         index = as_whole(leaf, "leaf")
         if index not in self.tree_.leaves():
@@ -372,18 +375,19 @@ class PartialLabelRankingTree(ScoreRanker):
     def _positions_by_pair_order(
         self, values: NDArray[np.float64], aggregators: list[Aggregator]
     ) -> list[NDArray[np.int64]]:
-        """As `_positions`, for aggregators of pair orders: shares are smoothed once for all aggregators."""
+        """Return what `_positions` returns, for aggregators of pair orders; shares are smoothed once for all."""
         tree, n_jobs, smoothing = self.tree_, resolve_n_jobs(self.n_jobs), self._smoothing
         assert smoothing is not None
         if self._soft:
             shares = tree.soft_pair_shares(smoothing, values, n_jobs)
-            source_of = np.arange(len(values))
+            matrix_of_row = np.arange(len(values))
         else:
-            leaves, source_of = np.unique(tree.apply(values), return_inverse=True)
+            leaves, matrix_of_row = np.unique(tree.apply(values), return_inverse=True)
             shares = tree.pair_shares(smoothing, leaves)
         orders = pair_order_of(shares, self.n_labels_in_)
         return [
-            _core.aggregate_pair_orders(a._spec(), orders, n_jobs)[source_of] for a in aggregators
+            _core.aggregate_pair_orders(a._spec(), orders, n_jobs)[matrix_of_row]
+            for a in aggregators
         ]
 
     def _check_aggregator(self, aggregator: Aggregator) -> Aggregator:

@@ -1,4 +1,4 @@
-"""Colours of the nodes of a drawn tree: the hue names the best label, pale colours mean mixed rankings."""
+"""Colours of the nodes of a drawn tree: the hue shows the best label, pale colours mean mixed rankings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ __all__ = ["OTHER_LABELS", "NodeColours", "node_colours"]
 _PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
 _GREY = "#888888"
 _PALEST, _STRONGEST = 0.15, 0.75
+"""Share of the hue in its mixture with white: in nodes as impure as the root, and in pure nodes."""
+
 _MOST_TIED = 3
+"""Largest number of labels tied for first whose hues are mixed."""
 
 OTHER_LABELS = -1
 """Key of grey in `NodeColours.by_label`: labels without a colour of their own, or too many labels tied for first."""
@@ -37,21 +40,23 @@ def node_colours(tree: PartialLabelRankingTree, nodes: NDArray[np.int64]) -> Nod
 
     A node has the colour of the first label of its consensus, or the mean colour of two or three labels that are tied
     for the first place; it is grey if more than three labels, or all, are tied. The consensus of an inner node is that
-    of :class:`bucketrank.TauX`. The stronger the colour, the smaller the impurity compared with the root. Labels that
+    by :class:`bucketrank.TauX`. The stronger the colour, the smaller the impurity compared with the root. Labels that
     are first in the most rows have their own colours; the others are grey.
     """
-    info = tree.tree_.nodes()
+    node_arrays = tree.tree_.nodes()
     first = [_first_labels(row) for row in _consensus(tree, nodes)]
-    rows: Counter[int] = Counter()
+    rows_of_label: Counter[int] = Counter()
     for node, labels in zip(nodes.tolist(), first, strict=True):
         for label in labels:
-            rows[label] += int(info["rows"][node])
-    named = sorted(rows, key=lambda label: (-rows[label], label))[: len(_PALETTE)]
-    by_label = dict(zip(sorted(named), _PALETTE, strict=False))
+            rows_of_label[label] += int(node_arrays["rows"][node])
+    most_rows_first = sorted(rows_of_label, key=lambda label: (-rows_of_label[label], label))
+    by_label = dict(zip(sorted(most_rows_first[: len(_PALETTE)]), _PALETTE, strict=False))
+    impurity = node_arrays["impurity"]
     by_node = {}
     for node, labels in zip(nodes.tolist(), first, strict=True):
-        strength = _strength(float(info["impurity"][node]), float(info["impurity"][0]))
-        by_node[node] = _tint([by_label.get(label, _GREY) for label in labels or [-1]], strength)
+        strength = _strength(float(impurity[node]), float(impurity[0]))
+        hues = [by_label.get(label, _GREY) for label in labels] or [_GREY]
+        by_node[node] = _tint(hues, strength)
     if not all(labels and by_label.keys() >= set(labels) for labels in first):
         by_label[OTHER_LABELS] = _GREY
     return NodeColours(by_node, by_label)
@@ -63,13 +68,14 @@ def _first_labels(positions: NDArray[np.int64]) -> list[int]:
     return [] if len(labels) > _MOST_TIED or len(labels) == len(positions) else labels
 
 
-def _strength(impurity: float, largest: float) -> float:
-    mixed = min(1.0, impurity / largest) if largest > 0 else 0.0
+def _strength(impurity: float, root_impurity: float) -> float:
+    """Return the share of the hue in the colour of a node."""
+    mixed = min(1.0, impurity / root_impurity) if root_impurity > 0 else 0.0
     return _PALEST + (_STRONGEST - _PALEST) * (1 - mixed)
 
 
 def _consensus(tree: PartialLabelRankingTree, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions of the labels in each node: those that the tree predicts in leaves, else those of TauX."""
+    """Return the positions of the labels in each node: as the tree predicts in a leaf, by TauX in an inner node."""
     positions = tree.tree_.consensus(tree.aggregator_._spec(), nodes, 1, tree._smoothing)
     inner = ~np.isin(nodes, tree.tree_.leaves())
     if inner.any():

@@ -37,8 +37,8 @@ _EM = 0.52 / 72
 _LINE = 1.25 / 72
 """Height of a line in inches per point of the font size."""
 
-_GAP = 0.3
-_EDGE = 0.6
+_HORIZONTAL_GAP = 0.3
+_VERTICAL_GAP = 0.6
 """Inches between boxes side by side, and between boxes of adjacent levels."""
 
 _TITLE = 0.3
@@ -46,7 +46,10 @@ _TITLE = 0.3
 
 _CONDITION_WRAP = 14
 _WRAP = 24
+"""Largest number of characters per line of a condition, and of a bucket order or a label."""
+
 _MOST_LINES = 3
+"""Largest number of lines of a condition or a bucket order."""
 
 
 def plot_tree(
@@ -103,9 +106,9 @@ def plot_tree(
     widest = _LARGEST[0]
     if max_depth is None:
         widest = _WIDEST
-        whole = shown_tree(tree, *names, None, decimals)
-        room = _WIDEST if ax is None else _inches(ax)[0]
-        max_depth = _readable_depth(whole, room, fontsize or _SMALLEST_FONT)
+        whole_tree = shown_tree(tree, *names, None, decimals)
+        width = _WIDEST if ax is None else _inches(ax)[0]
+        max_depth = _readable_depth(whole_tree, width, fontsize or _SMALLEST_FONT)
     root = shown_tree(tree, *names, max_depth, decimals)
     if ax is None:
         size = _figure_size(root, fontsize or _FONT_SIZE, widest)
@@ -133,12 +136,12 @@ class _Drawing:
         axes.set_axis_off()
 
     def draw_boxes(self) -> None:
-        """Draw the nodes and the conditions on the way to them."""
-        places = _places(self.root, _inches(self.axes)[1])
+        """Draw the nodes, and the conditions of their children on the lines between them."""
+        centres = _node_centres(self.root, _inches(self.axes)[1])
         texts: list[Text] = []
         for node in self.root.walk():
-            self.boxes.append(self._box(node, places[node.index]))
-            texts += [self._condition(node, child, places) for child in node.children]
+            self.boxes.append(self._box(node, centres[node.index]))
+            texts += [self._condition(node, child, centres) for child in node.children]
         if self.fontsize is None:
             scale = _scale_that_fits(self.boxes)
             for text in (*self.boxes, *texts):
@@ -170,10 +173,10 @@ class _Drawing:
         if caption:
             self.axes.set_title(caption, fontsize=_FONT_SIZE)
 
-    def _box(self, node: ShownNode, place: tuple[float, float]) -> Annotation:
+    def _box(self, node: ShownNode, centre: tuple[float, float]) -> Annotation:
         return self.axes.annotate(
             _wrap_box_text(node),
-            place,
+            centre,
             ha="center",
             va="center",
             fontsize=self.fontsize or _FONT_SIZE,
@@ -189,13 +192,13 @@ class _Drawing:
         )
 
     def _condition(
-        self, node: ShownNode, child: ShownNode, places: dict[int, tuple[float, float]]
+        self, node: ShownNode, child: ShownNode, centres: dict[int, tuple[float, float]]
     ) -> Text:
         from matplotlib import rcParams
 
-        (x, y), (cx, cy) = places[node.index], places[child.index]
-        line = rcParams["text.color"]
-        self.axes.plot([x, cx], [y, cy], color=line, zorder=1, transform=self.axes.transAxes)
+        (x, y), (cx, cy) = centres[node.index], centres[child.index]
+        line_colour = rcParams["text.color"]
+        self.axes.plot([x, cx], [y, cy], color=line_colour, zorder=1, transform=self.axes.transAxes)
         return self.axes.text(
             (x + cx) / 2,
             (y + cy) / 2,
@@ -234,7 +237,7 @@ def _readable_depth(root: ShownNode, width: float, fontsize: float) -> int:
 
 
 def _needed_width(root: ShownNode, depth: int, fontsize: float) -> float:
-    """Return the width in inches of the terminal boxes of a tree that is cut at `depth`."""
+    """Return the width in inches of the boxes without children in a tree that is cut at `depth`."""
     width = 0.0
     for node in root.walk():
         if node.depth == depth or (node.depth < depth and not node.children):
@@ -244,7 +247,7 @@ def _needed_width(root: ShownNode, depth: int, fontsize: float) -> float:
 
 def _box_width(node: ShownNode, fontsize: float) -> float:
     longest = max(map(len, _wrap_box_text(node).split("\n")))
-    return longest * _EM * fontsize + _GAP
+    return longest * _EM * fontsize + _HORIZONTAL_GAP
 
 
 def _figure_size(root: ShownNode, fontsize: float, widest: float) -> tuple[float, float]:
@@ -254,7 +257,7 @@ def _figure_size(root: ShownNode, fontsize: float, widest: float) -> tuple[float
     width = _needed_width(root, levels - 1, fontsize)
     conditions = [_wrap_condition(node, child) for node in root.walk() for child in node.children]
     lines += max((text.count("\n") for text in conditions), default=0)
-    height = levels * (lines * _LINE * fontsize + _EDGE) + 3 * _LINE * _FONT_SIZE + _TITLE
+    height = levels * (lines * _LINE * fontsize + _VERTICAL_GAP) + 3 * _LINE * _FONT_SIZE + _TITLE
     return min(max(width, 5.0), widest), min(height, _LARGEST[1])
 
 
@@ -308,22 +311,23 @@ def _scale_that_fits(boxes: list[Annotation]) -> float:
     extents.sort(key=lambda box: (round(box.y0 + box.y1), box.x0 + box.x1))
     scale = 1.0
     for first, second in itertools.pairwise(extents):
-        below = (second.y0 + second.y1 - first.y0 - first.y1) / 2
-        if round(below) == 0:
-            apart = (second.x0 + second.x1 - first.x0 - first.x1) / 2
+        vertical = (second.y0 + second.y1 - first.y0 - first.y1) / 2
+        if round(vertical) == 0:
+            horizontal = (second.x0 + second.x1 - first.x0 - first.x1) / 2
             # Leave room for the frames, which are slightly wider than the text.
             needed = 1.15 * (first.width + second.width) / 2
-            scale = min(scale, apart / needed)
+            scale = min(scale, horizontal / needed)
         else:
             # Leave room for the conditions between the levels.
-            scale = min(scale, below / (0.85 * (first.height + second.height)))
+            scale = min(scale, vertical / (0.85 * (first.height + second.height)))
     return scale
 
 
-def _places(root: ShownNode, height: float) -> dict[int, tuple[float, float]]:
-    """Return the place of each node: terminal boxes side by side, parents centred above their children.
+def _node_centres(root: ShownNode, height: float) -> dict[int, tuple[float, float]]:
+    """Return the centre of each box in fractions of the axes.
 
-    The room below the tree holds the legend.
+    Boxes without children are side by side, parents are centred above their children. The space below the tree is for
+    the legend.
     """
     nodes = list(root.walk())
     across: dict[int, float] = {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["export_graphviz", "export_text"]
 
 _SHOWN_CATEGORIES = 6
-"""Longest set of categories that is shown in full."""
+"""Largest number of categories in a set that is shown in full."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,9 @@ class ShownNode:
     rows: int
     impurity: float
     feature: str | None
+    """Name of the feature of the split; None for a leaf."""
     order: str
+    """Bucket order of a leaf, such as "a > b ~ c"; "..." for a node whose children are not shown."""
     leaves_below: int = 0
     """Number of leaves below a node whose children are not shown."""
     children: list[ShownNode] = field(default_factory=list)
@@ -169,7 +171,7 @@ def shown_tree(
     spec = tree.aggregator_._spec()
     texts = to_display_text(tree.tree_.consensus(spec, leaves, 1, tree._smoothing), labels)
     orders = dict(zip(leaves.tolist(), texts, strict=True))
-    below = _leaf_counts(nodes["parent"], leaves)
+    leaf_counts = _leaf_counts(nodes["parent"], leaves)
     shown: dict[int, ShownNode] = {}
     for index, parent in enumerate(nodes["parent"].tolist()):
         depth = int(nodes["depth"][index])
@@ -177,15 +179,16 @@ def shown_tree(
             continue
         condition = ""
         if index:
-            above = shown[parent]
             thresholds = nodes["thresholds"][parent]
-            place = index - int(nodes["first_child"][parent])
+            child = index - int(nodes["first_child"][parent])
             categories = tree.categories_.get(int(nodes["feature"][parent]))
-            condition = f"{above.feature} {_interval(thresholds, place, digits, categories)}"
+            values = _child_values(thresholds, child, digits, categories)
+            condition = f"{shown[parent].feature} {values}"
+            # Not shown if missing values go to the heavier child, the default, in all nodes.
             if tree.tree_.learnt_missing and math.isfinite(thresholds[0]):
-                missing_place = 0 if nodes["missing_left"][parent] else len(thresholds)
-                condition += " or missing" if place == missing_place else ""
-        cut = limit is not None and depth == limit and index not in orders
+                missing_child = 0 if nodes["missing_left"][parent] else len(thresholds)
+                condition += " or missing" if child == missing_child else ""
+        is_cut = limit is not None and depth == limit and index not in orders
         feature = int(nodes["feature"][index])
         node = ShownNode(
             index=index,
@@ -194,8 +197,8 @@ def shown_tree(
             rows=int(nodes["rows"][index]),
             impurity=float(nodes["impurity"][index]),
             feature=None if feature < 0 else escape_text(str(features[feature])),
-            order="..." if cut else orders.get(index, ""),
-            leaves_below=below[index] if cut else 0,
+            order="..." if is_cut else orders.get(index, ""),
+            leaves_below=leaf_counts[index] if is_cut else 0,
         )
         shown[index] = node
         if index:
@@ -211,21 +214,24 @@ def _leaf_counts(parents: NDArray[np.int64], leaves: NDArray[np.int64]) -> list[
     return counts
 
 
-def _interval(
-    thresholds: list[float], place: int, digits: int, categories: list[Any] | None
+def _child_values(
+    thresholds: list[float], child: int, digits: int, categories: list[Any] | None
 ) -> str:
-    """Return the condition of a child: an interval of values, or a set of categories."""
+    """Return the values that go to a child, counted from 0: an interval, or a set of categories.
+
+    A single infinite threshold separates missing from known values.
+    """
     if math.isinf(thresholds[0]):
-        return "is known" if (place == 0) == (thresholds[0] > 0) else "is missing"
+        return "is known" if (child == 0) == (thresholds[0] > 0) else "is missing"
     if categories is not None:
-        first = math.floor(thresholds[place - 1]) + 1 if place else 0
-        end = math.floor(thresholds[place]) + 1 if place < len(thresholds) else len(categories)
+        first = math.floor(thresholds[child - 1]) + 1 if child else 0
+        end = math.floor(thresholds[child]) + 1 if child < len(thresholds) else len(categories)
         return _category_set(categories[first:end])
-    if place == 0:
+    if child == 0:
         return f"<= {thresholds[0]:.{digits}f}"
-    if place == len(thresholds):
+    if child == len(thresholds):
         return f"> {thresholds[-1]:.{digits}f}"
-    return f"in ({thresholds[place - 1]:.{digits}f}, {thresholds[place]:.{digits}f}]"
+    return f"in ({thresholds[child - 1]:.{digits}f}, {thresholds[child]:.{digits}f}]"
 
 
 def _category_set(categories: list[Any]) -> str:

@@ -23,7 +23,8 @@ SPLITTERS = ("best", "random", "equal_frequency", "equal_width")
 ROUTINGS = ("hard", "soft")
 _STRENGTHS = _core.DEFAULTS["shrinkage"]
 """Default strength of each kind of shrinkage."""
-_SEEDS = 2**31 - 1
+_SEED_LIMIT = 2**31 - 1
+"""Seeds are drawn below this number."""
 
 
 def training_shape(
@@ -42,21 +43,21 @@ def tree_options(
         "criterion": one_of(tree.criterion, "criterion", CRITERIA),
         "splitter": one_of(tree.splitter, "splitter", SPLITTERS),
         **_sizes(tree, tree.max_splits, (*shape, n_labels)),
-        "seed": int(check_random_state(tree.random_state).randint(_SEEDS)),
+        "seed": int(check_random_state(tree.random_state).randint(_SEED_LIMIT)),
         "n_jobs": resolve_n_jobs(tree.n_jobs),
-        "soft": _routing(tree) == "soft",
+        "soft": _check_routing(tree) == "soft",
     }
 
 
 def forest_options(
     forest: PartialLabelRankingForest, shape: tuple[int, int], n_labels: int
 ) -> _TreeOptions:
-    """Check the tree parameters of a forest; the variant chooses the splitter of each tree."""
+    """Check the tree parameters of a forest; the core chooses splitters by the variant of the forest."""
     return {
         "criterion": "entropy",
         "splitter": "best",
         **_sizes(forest, 2, (*shape, n_labels)),
-        "seed": int(check_random_state(forest.random_state).randint(_SEEDS)),
+        "seed": int(check_random_state(forest.random_state).randint(_SEED_LIMIT)),
         "n_jobs": resolve_n_jobs(forest.n_jobs),
         "soft": False,
     }
@@ -69,14 +70,14 @@ def _sizes(
 ) -> _TreeSizes:
     """Resolve the size limits of a tree to counts; `shape` holds the numbers of rows, features and labels."""
     names = ("max_depth", "min_samples_split", "min_samples_leaf", "max_features")
-    sizes = {name: _plain_number(getattr(estimator, name), name) for name in names}
-    sizes["max_splits"] = _plain_number(max_splits, "max_splits")
+    sizes = {name: _to_int_or_float(getattr(estimator, name), name) for name in names}
+    sizes["max_splits"] = _to_int_or_float(max_splits, "max_splits")
     return _core.resolve_tree_sizes(sizes, *shape)
 
 
-def _plain_number(value: Any, name: str) -> Any:
+def _to_int_or_float(value: Any, name: str) -> Any:
     """Convert a number of any type to an int or a float; other values, including booleans, are returned unchanged."""
-    # The usual values first: checks against abstract number types take 2 µs.
+    # The usual values first, because checks against abstract number types take 2 µs.
     if value is None or type(value) is int or type(value) is str:
         return value
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
@@ -85,7 +86,10 @@ def _plain_number(value: Any, name: str) -> Any:
 
 
 def smoothing_of(tree: Any) -> tuple[str, float] | None:
-    """Return the kind of shrinkage and its strength; kind "none" for soft routing alone, None without smoothing."""
+    """Return the smoothing of leaf shares: kind and strength of shrinkage.
+
+    The kind is "none" for soft routing without shrinkage; None if there is neither.
+    """
     kind, strength = tree.shrinkage, tree.shrinkage_strength
     if kind is None:
         if strength is not None:
@@ -103,7 +107,7 @@ def smoothing_of(tree: Any) -> tuple[str, float] | None:
     return kind, number
 
 
-def _routing(tree: PartialLabelRankingTree) -> str:
+def _check_routing(tree: PartialLabelRankingTree) -> str:
     routing = one_of(tree.routing, "routing", ROUTINGS)
     if routing == "soft" and tree.splitter not in ("best", "random"):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Recommendation of a threshold for ties by linear regression on meta-features of the training data."""
+"""Recommendation of β, the threshold for ties, by linear regression on meta-features of the training data."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from bucketrank._validation import describe_value
 from bucketrank.aggregation import WithBeta, get_aggregator
 from bucketrank.experiments.beta_study import BetaStudy, MetaFeatures
 
-_LIMITS = {"borda": 2.0, "copeland": 0.5, "bucket_pivot": 0.5}
-"""Largest threshold per aggregator: the end of the range in studies, or the value at which all labels are tied."""
+_LARGEST_BETAS = {"borda": 2.0, "copeland": 0.5, "bucket_pivot": 0.5}
+"""Largest threshold per aggregator: the end of the range in studies for Borda; for the others, 0.5 ties all labels."""
 
 _DEFAULT = "default_betas.json"
 
@@ -37,7 +37,7 @@ class BetaRecommender(BaseEstimator):
         Change of the threshold with each meta-feature, in the order of ``MetaFeatures.names()``.
     intercept_ : float
     n_points_ : int
-        Number of points of the regression: one per dataset and level.
+        Number of points of the regression: one per dataset and level of missing labels.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class BetaRecommender(BaseEstimator):
         self.aggregator = aggregator
 
     def fit(self, studies: BetaStudy | Iterable[BetaStudy], y: None = None) -> BetaRecommender:  # noqa: ARG002
-        """Fit the regression to the best thresholds of each dataset and level.
+        """Fit the regression to the best threshold of each dataset and level of missing labels.
 
         Parameters
         ----------
@@ -66,14 +66,13 @@ class BetaRecommender(BaseEstimator):
         -------
         BetaRecommender
         """
-        self._check()
-        several = _as_studies(studies)
+        self._check_aggregator()
         features, targets = [], []
-        for study in several:
-            best = study.best(self.aggregator)
-            for i, level in enumerate(study.study.missing):
-                for j, dataset in enumerate(study.study.datasets):
-                    features.append(astuple(study.meta_features[dataset, level]))
+        for beta_study in _as_studies(studies):
+            best, study = beta_study.best(self.aggregator), beta_study.study
+            for i, level in enumerate(study.missing):
+                for j, dataset in enumerate(study.datasets):
+                    features.append(astuple(beta_study.meta_features[dataset, level]))
                     targets.append(best[i, j])
         if len(targets) < 2:
             raise ValueError(
@@ -107,7 +106,7 @@ class BetaRecommender(BaseEstimator):
         """Return the threshold for training data with these meta-features; see :meth:`recommend`."""
         check_is_fitted(self)
         values = np.array(astuple(meta_features))
-        limit = _LIMITS[self.aggregator]
+        limit = _LARGEST_BETAS[self.aggregator]
         return float(np.clip(values @ self.coef_ + self.intercept_, 0, limit))
 
     def aggregator_for(self, X: Any, Y: Any) -> WithBeta:
@@ -131,7 +130,7 @@ class BetaRecommender(BaseEstimator):
             Fitted to studies of 15 datasets with 7 levels of missing labels.
         """
         recommender = cls(aggregator)
-        recommender._check()
+        recommender._check_aggregator()
         models = included_models()["models"]
         if aggregator not in models:
             raise ValueError(
@@ -154,9 +153,9 @@ class BetaRecommender(BaseEstimator):
             "points": self.n_points_,
         }
 
-    def _check(self) -> None:
-        if self.aggregator not in _LIMITS:
-            known = ", ".join(map(repr, _LIMITS))
+    def _check_aggregator(self) -> None:
+        if self.aggregator not in _LARGEST_BETAS:
+            known = ", ".join(map(repr, _LARGEST_BETAS))
             raise ValueError(f"aggregator is {self.aggregator!r}; expected one of {known}")
 
 

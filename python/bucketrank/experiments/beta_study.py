@@ -1,4 +1,4 @@
-"""Study of the threshold for ties, β: accuracy at many thresholds on the same trees."""
+"""Study of β, the threshold up to which an aggregator ties labels: accuracy at many thresholds on the same trees."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ if TYPE_CHECKING:
     from bucketrank.experiments.report import Section
 
 BETAS = tuple(round(0.1 * step, 1) for step in range(21))
+"""Default thresholds."""
+
 LEVELS = tuple(round(0.1 * step, 1) for step in range(7))
+"""Default levels of missing labels: probabilities of dropping a label of a training ranking."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,13 @@ class MetaFeatures:
 
 @dataclass(frozen=True, eq=False)
 class BetaStudy:
-    """Accuracy of aggregators at many thresholds.
+    """Accuracy (mean τ_X) of aggregators at many thresholds and levels of missing labels.
 
     Attributes
     ----------
     study : Study
-        All results; each method is an aggregator with a threshold, such as ``"borda 0.9"``.
+        The underlying study with all results; each of its methods is an aggregator with a threshold, such as
+        ``"borda 0.9"``.
     aggregators : list of str
         Names of the aggregators.
     betas : ndarray
@@ -114,7 +118,7 @@ class BetaStudy:
         -------
         ndarray of shape (n_levels, n_betas)
         """
-        return np.asarray(self._of(aggregator).mean(axis=1))
+        return np.asarray(self._means_of(aggregator).mean(axis=1))
 
     def peaks(self, aggregator: str) -> NDArray[np.float64]:
         """Return the threshold at which the curve of each level is highest.
@@ -142,7 +146,7 @@ class BetaStudy:
         -------
         ndarray of shape (n_levels, n_datasets)
         """
-        return np.asarray(self.betas[self._of(aggregator).argmax(axis=-1)])
+        return np.asarray(self.betas[self._means_of(aggregator).argmax(axis=-1)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the curves of all aggregators and levels; see :func:`bucketrank.figures.plot_beta_curves`.
@@ -159,10 +163,10 @@ class BetaStudy:
         from bucketrank.figures import plot_beta_curves
 
         # The study may have levels and thresholds in any order.
-        levels, places = np.argsort(self.study.missing, kind="stable"), np.argsort(self.betas)
-        curves = {name: self.curve(name)[np.ix_(levels, places)] for name in self.aggregators}
-        missing = np.asarray(self.study.missing)[levels]
-        return plot_beta_curves(self.betas[places], curves, missing=missing, ax=ax)
+        by_level, by_beta = np.argsort(self.study.missing, kind="stable"), np.argsort(self.betas)
+        curves = {name: self.curve(name)[np.ix_(by_level, by_beta)] for name in self.aggregators}
+        missing = np.asarray(self.study.missing)[by_level]
+        return plot_beta_curves(self.betas[by_beta], curves, missing=missing, ax=ax)
 
     def section(self) -> Section:
         """Return the curves and best thresholds as a section for :meth:`Study.report`."""
@@ -206,7 +210,7 @@ class BetaStudy:
             lines.append(f"{'all':<{width}}{peaks}")
         return "\n".join(lines)
 
-    def _of(self, aggregator: str) -> NDArray[np.float64]:
+    def _means_of(self, aggregator: str) -> NDArray[np.float64]:
         if aggregator not in self.aggregators:
             known = ", ".join(self.aggregators)
             raise ValueError(f"unknown aggregator {aggregator!r}; the study has: {known}")
@@ -231,8 +235,8 @@ def beta_study(
     datasets : list of Dataset or str, or dict
         As in :func:`compare`.
     aggregators : str, Aggregator or iterable of them, default ("borda", "copeland")
-        Aggregators with a parameter ``beta``, which is set to each of `betas`. Results use the names of the methods,
-        such as ``"borda"``.
+        Aggregators with a parameter ``beta``, which is set to each of `betas`. Results use their short names, such
+        as ``"borda"``.
     betas : float or iterable of float, default 0, 0.1, ..., 2
         The thresholds.
     missing : float or iterable of float, default 0, 0.1, ..., 0.6
@@ -261,7 +265,7 @@ def beta_study(
         raise ValueError(
             f"rankers is {list(settings['rankers'])}; expected none: a study of beta compares thresholds only"
         )
-    names = _method_names(aggregators)
+    names = _short_names(aggregators)
     thresholds = np.array([as_real(beta, "betas") for beta in _as_list(betas)])
     if not len(thresholds):
         raise ValueError("betas is empty; expected at least one threshold")
@@ -302,8 +306,8 @@ def beta_study(
     return BetaStudy(study, names, thresholds, np.moveaxis(mean.reshape(shape), 2, 0), meta)
 
 
-def _method_names(aggregators: Any) -> list[str]:
-    """Return the names of the methods; thresholds of the given aggregators are ignored."""
+def _short_names(aggregators: Any) -> list[str]:
+    """Return the short names of aggregators, such as "borda"; their own thresholds are ignored."""
     names = []
     for item in _as_list(aggregators):
         aggregator = get_aggregator(item)

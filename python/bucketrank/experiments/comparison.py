@@ -17,7 +17,7 @@ from bucketrank.experiments.learners import Outcome
 from bucketrank.experiments.plan import Job, Plan, environment, make_plan
 from bucketrank.experiments.progress import progress_bar
 from bucketrank.experiments.running import run_here
-from bucketrank.experiments.store import Row, Store, result_rows
+from bucketrank.experiments.store import KEYS, Row, Store, result_rows
 from bucketrank.experiments.study import Study
 
 _DEFAULT_TREE = PartialLabelRankingTree()
@@ -50,7 +50,7 @@ def compare(
     datasets : list of Dataset or str, or dict
         Datasets, or names for :func:`bucketrank.datasets.load`; a dictionary maps names to datasets or to pairs
         ``(X, Y)``.
-    aggregators : list of str or Aggregator, or dict from names to them, default the paper's eight
+    aggregators : list of str or Aggregator, or dict from names to them, default PAPER_AGGREGATORS
         Aggregators applied to the leaves; None uses the predictions of the tree.
     missing : float or sequence of float, default (0, 0.3, 0.6)
         Levels of missing labels: probabilities of dropping each label of a training ranking.
@@ -105,7 +105,7 @@ def compare(
         n_folds=n_folds,
         seed=seed,
     )
-    threads, wanted = resolve_n_jobs(n_jobs), as_flag(progress, "progress")
+    threads, show_progress = resolve_n_jobs(n_jobs), as_flag(progress, "progress")
     settings, notes = plan.settings(), environment()
     opened = nullcontext(None) if store is None else Store.open(store, settings)
     with opened as results:
@@ -114,7 +114,7 @@ def compare(
         total = len(plan.jobs())
         if results is not None and jobs:
             results.note("surroundings", notes)
-        with progress_bar(total, total - len(jobs), wanted=wanted) as advance:
+        with progress_bar(total, total - len(jobs), wanted=show_progress) as advance:
 
             def finished(job: Job, outcomes: list[Outcome]) -> None:
                 methods = plan.learners[job.learner].methods
@@ -173,8 +173,11 @@ def _total_results(plan: Plan) -> int:
 
 
 def _unfinished(plan: Plan, rows: list[Row]) -> list[Job]:
-    """Return the jobs without results; one lookup per job, because all results of a job are written together."""
-    done = {row[:5] for row in rows}
+    """Return the jobs without results.
+
+    All results of a job are written together, so only its first method is looked up.
+    """
+    done = {row[: len(KEYS)] for row in rows}
     return [
         job
         for job in plan.jobs()

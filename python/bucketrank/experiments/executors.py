@@ -1,4 +1,4 @@
-"""Run the jobs of a plan on an executor of `concurrent.futures`, such as Dask's.
+"""Run the jobs of a plan (one learner on one fold each) on an executor of `concurrent.futures`, such as Dask's.
 
 Each dataset is sent to a worker once, not with every job. With Dask, the datasets are scattered to the workers. With
 other executors, each dataset is written to a file that a worker process reads once; if a worker cannot read the file,
@@ -73,15 +73,15 @@ def run_on(executor: Executor, plan: Plan, jobs: list[Job], finished: FinishedCa
 
 
 def largest_first(plan: Plan, jobs: list[Job]) -> list[Job]:
-    """Sort the jobs by decreasing cost, so that long jobs start first."""
-    sizes = {name: data.X.size * data.n_labels**2 for name, data in plan.datasets.items()}
-    return sorted(jobs, key=lambda job: -sizes[job.dataset])
+    """Sort the jobs by decreasing estimated cost, so that long jobs start first."""
+    costs = {name: data.X.size * data.n_labels**2 for name, data in plan.datasets.items()}
+    return sorted(jobs, key=lambda job: -costs[job.dataset])
 
 
 def _collect(
     waiting: dict[Future[list[Outcome] | None], Job], finished: FinishedCallback
 ) -> list[Job]:
-    """Pass the results of each job to `finished`; return the jobs whose workers could not read or lost their data."""
+    """Pass the results of each job to `finished`; return the jobs whose data a worker lost or could not read."""
     without_data = []
     for future in as_completed(waiting):
         job = waiting[future]

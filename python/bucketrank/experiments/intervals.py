@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 
 
 def half_widths(cube: MeanCube, n_folds: int) -> NDArray[np.float64]:
-    r"""Half-width of the 95 % confidence interval of each mean.
+    r"""Half-width of the 95 % confidence interval of each mean of the cube (levels × datasets × methods).
 
     Scores of folds are not independent, because their training sets overlap. The variance of the mean of J scores is
     therefore estimated by :math:`(1/J + n_{test}/n_{train}) s^2` instead of :math:`s^2/J`, with the t distribution of
@@ -33,8 +33,8 @@ def not_worse(study: Study) -> NDArray[np.bool_]:
     """Mask of the methods that are not shown to be worse than the best mean of their dataset.
 
     The differences from the best method on the same folds are compared with 0 by the corrected t-test of Nadeau and
-    Bengio, two-sided at the level 0.05. The mask has the shape (levels, datasets, methods). It is True for the best
-    method, and False where there is no result.
+    Bengio, two-sided at the significance level 0.05. The mask has one entry per level of missing labels, dataset and
+    method. It is True for the best method, and False where there is no result.
     """
     cube = MeanCube.of(study, "tau_x")
     filled = np.where(np.isnan(cube.mean), -np.inf, cube.mean)
@@ -48,18 +48,18 @@ def not_worse(study: Study) -> NDArray[np.bool_]:
             strict=True,
         )
     )
-    level = {value: index for index, value in enumerate(cube.missing)}
-    row = {name: index for index, name in enumerate(cube.datasets)}
+    level_index = {value: index for index, value in enumerate(cube.missing)}
+    dataset_index = {name: index for index, name in enumerate(cube.datasets)}
     best_scores = [
-        scores.get((*key, best[level[key[0]], row[key[1]]]), np.nan)
+        scores.get((*key, best[level_index[key[0]], dataset_index[key[1]]]), np.nan)
         for key in zip(*keys, strict=True)
     ]
-    behind = MeanCube.of(
+    deficit = MeanCube.of(
         study, "behind the best", np.array(best_scores, dtype=np.float64) - columns["tau_x"]
     )
-    width = half_widths(behind, int(study.settings["n_folds"]))
+    width = half_widths(deficit, int(study.settings["n_folds"]))
     is_best = cube.mean == filled.max(axis=2, keepdims=True)
-    return np.asarray(is_best | (behind.mean <= np.nan_to_num(width)))
+    return np.asarray(is_best | (deficit.mean <= np.nan_to_num(width)))
 
 
 def _quantile(count: NDArray[np.int64]) -> NDArray[np.float64]:

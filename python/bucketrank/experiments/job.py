@@ -1,4 +1,4 @@
-"""Running a single job: the data of its fold, and the results of its learner."""
+"""Run a single job (one learner on one fold of one dataset): the data of the fold, and the results of the learner."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FinishedCallback = Callable[[Job, list[Outcome]], None]
 
 
 class JobError(RuntimeError):
-    """A job of a study failed; the message names the job. Results of finished jobs stay in the store.
+    """A job of a study failed; the message names the job. Results of finished jobs stay in the store, if there is one.
 
     Examples
     --------
@@ -69,8 +69,11 @@ class TreeJobs:
         self.learner = learner
         self.n_folds = n_folds
         self.jobs: list[Job] = []
+        # Per job: index of the problem, missing, repeat, fold, index of the tree, and index of the aggregators.
         self.tasks: list[tuple[int, float, int, int, int, int]] = []
+        # Per name of a dataset: its index, and the dataset as the engine holds it.
         self.problems: dict[str, tuple[int, _core.Problem]] = {}
+        # Per shape of the training data: the index and the options of the tree.
         self.trees: dict[tuple[int, int, int], tuple[int, Any]] = {}
         self.aggregators: list[list[Spec]] = [learner.specs_for(None)] if learner.is_fixed else []
 
@@ -79,6 +82,7 @@ class TreeJobs:
         if job.dataset not in self.problems:
             problem = _core.Problem(data.X, data.Y, None, seed)
             self.problems[job.dataset] = (len(self.problems), problem)
+        # If the folds cannot be equally large, the first ones have one row more.
         has_extra_row = job.fold < data.n_samples % self.n_folds
         size = (data.n_samples - data.n_samples // self.n_folds - has_extra_row, *data.X.shape[1:])
         key = (*size, data.n_labels)
@@ -90,8 +94,9 @@ class TreeJobs:
         if not self.learner.is_fixed:
             fold = training_fold(data, job, self.n_folds, seed)
             self.aggregators.append(self.learner.specs_for(fold))
-        last = len(self.aggregators) - 1
-        self.tasks.append((problem_index, job.missing, job.repeat, job.fold, tree_index, last))
+        aggregators_index = len(self.aggregators) - 1
+        split = (job.missing, job.repeat, job.fold)
+        self.tasks.append((problem_index, *split, tree_index, aggregators_index))
 
     def run(self, n_jobs: int, finished: FinishedCallback) -> None:
         """Run the jobs with `n_jobs` threads, and call `finished` after each."""

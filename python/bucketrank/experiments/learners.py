@@ -1,4 +1,8 @@
-"""Learners of a study: a tree with several aggregators, or any scikit-learn compatible ranker."""
+"""Learners of a study: a tree with several aggregators, or any scikit-learn compatible ranker.
+
+A learner is fitted once per fold. Each of its aggregators is a method of the study; without aggregators, the learner
+itself is the method.
+"""
 
 from __future__ import annotations
 
@@ -22,11 +26,14 @@ from bucketrank.estimators.beta_search import needs_beta, with_chosen_beta
 from bucketrank.estimators.tree import PartialLabelRankingTree
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose", "random_state")
-"""Parameters that do not affect the results; seeds are derived for every split."""
+"""Parameters that do not affect the results: a seed is derived for each fold and replaces ``random_state``."""
 
 
 class Outcome(NamedTuple):
-    """Scores of one method on the held-out rows, size of the model, and times."""
+    """Scores of one method on the held-out rows, size of the model, and times.
+
+    `consensus_seconds` is the time for the consensus of the leaves, or of a RankerLearner the time to predict.
+    """
 
     tau_x: float
     buckets_predicted: float
@@ -240,8 +247,8 @@ def _main_learner(tree: Any, aggregators: Any) -> Learner:
 
 def _is_shared_tree(tree: Any) -> bool:
     """Whether the Rust engine can fit this tree once for all aggregators; a subclass may predict differently."""
-    plain = type(tree) is PartialLabelRankingTree
-    return plain and tree.shrinkage is None and tree.routing == "hard"
+    is_exact_type = type(tree) is PartialLabelRankingTree
+    return is_exact_type and tree.shrinkage is None and tree.routing == "hard"
 
 
 def _check_ranker(ranker: Any, argument: str) -> None:

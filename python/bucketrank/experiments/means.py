@@ -91,7 +91,7 @@ class MeanCube:
 
     @property
     def best(self) -> NDArray[np.bool_]:
-        """Mask of the methods with the highest mean of their row, to three decimals."""
+        """Mask of the methods with the highest mean on their dataset, to three decimals."""
         rounded = as_printed(self.mean)
         return np.asarray(rounded == _row_maximum(rounded))
 
@@ -195,5 +195,5 @@ def _indices(values: NDArray[Any], names: list[Any]) -> NDArray[np.int64]:
 
 
 def _row_maximum(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the maximum of each row without NaN; minus infinity for a row of NaN."""
+    """Return the maximum of each row, ignoring NaN; minus infinity for a row of NaN."""
     return np.asarray(np.where(np.isnan(values), -np.inf, values).max(axis=-1, keepdims=True))

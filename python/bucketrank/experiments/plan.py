@@ -18,7 +18,7 @@ from bucketrank.datasets import Dataset
 from bucketrank.experiments.learners import Learner, learners_of
 
 FORMAT = 2
-"""Version of the store; incremented when the meaning of stored results changes."""
+"""Version of the file of results (`Store`); incremented when the meaning of stored results changes."""
 
 _MAX_JOBS = 10_000_000
 """Largest number of jobs of a study: a job takes about 200 bytes of memory, and at least a millisecond."""
@@ -41,7 +41,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """All jobs of a study; :func:`make_plan` creates it from unchecked arguments."""
+    """All jobs of a study; :func:`make_plan` creates it from unchecked arguments.
+
+    A learner is fitted once per job and can have several methods: a tree has one method per aggregator.
+    """
 
     datasets: dict[str, Dataset]
     learners: dict[str, Learner]
@@ -52,11 +55,11 @@ class Plan:
 
     @property
     def methods(self) -> list[str]:
-        """Names of the methods, in the order of the tables."""
+        """Names of the methods, in the order of the columns of the result tables."""
         return [method for learner in self.learners.values() for method in learner.methods]
 
     def jobs(self) -> list[Job]:
-        """Return all jobs in the order of the tables."""
+        """Return all jobs, dataset by dataset."""
         return [
             Job(dataset, missing, repeat, fold, learner)
             for dataset in self.datasets
@@ -183,7 +186,7 @@ def _levels(missing: Any) -> tuple[float, ...]:
         if isinstance(missing, Iterable) and not isinstance(missing, str)
         else [missing]
     )
-    # Rounded, so that 0.1 + 0.2 and 0.3 are the same level.
+    # Levels are rounded, so that 0.1 + 0.2 and 0.3 are the same level.
     levels = [round(as_real(value, "missing"), 9) for value in values]
     for level in levels:
         if not 0 <= level < 1:

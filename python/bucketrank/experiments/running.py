@@ -1,4 +1,4 @@
-"""Run the jobs of a plan on this machine: trees with fixed aggregators on threads of the core, others in processes."""
+"""Run the jobs of a plan on this machine: trees with fixed aggregators on Rust threads, others in processes."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from bucketrank.experiments.watchdog import exit_with_parent
 def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: FinishedCallback) -> None:
     """Run the jobs: trees with fixed aggregators on `n_jobs` threads, other learners in `n_jobs` processes.
 
-    Baselines, and all jobs if `n_jobs` is 1, run in this process.
+    Fixed aggregators are the same on every fold. Baselines, and all jobs if `n_jobs` is 1, run in this process.
     """
     others = []
     for name, learner in plan.learners.items():
-        own = [job for job in jobs if job.learner == name]
+        learner_jobs = [job for job in jobs if job.learner == name]
         if isinstance(learner, TreeLearner) and learner.is_fixed:
-            _run_trees(plan, learner, own, n_jobs, finished)
+            _run_trees(plan, learner, learner_jobs, n_jobs, finished)
         else:
-            others += own
+            others += learner_jobs
     # Fitting a baseline takes less time than starting a process.
     quick = [job for job in others if n_jobs == 1 or _is_baseline(plan, job)]
     _run_sequentially(plan, quick, finished)

@@ -170,16 +170,17 @@ class Store:
             *content, checksum = row
             if _checksum(*content) != checksum:
                 raise self._damaged(f"the checksum of the result {row[: len(KEYS)]} is wrong")
+            # Dataset, missing, repeat, fold, learner and the number of results of the job.
             counts[(*row[:2], *row[3:5], *row[-3:-1])] += 1
         self._check_complete(counts, len(stored))
         return [row[: len(COLUMNS)] for row in stored]
 
     def _check_complete(self, counts: Counter[Row], found: int) -> None:
         """Raise if a job has only some of its results, which are written together, or a finished study lacks some."""
-        for (dataset, missing, repeat, fold, learner, expected), number in counts.items():
-            if number != expected:
+        for (dataset, missing, repeat, fold, learner, expected), count in counts.items():
+            if count != expected:
                 job = Job(dataset, missing, repeat, fold, learner)
-                raise self._damaged(f"{number} of {expected} results of a job are left ({job})")
+                raise self._damaged(f"{count} of {expected} results of a job are left ({job})")
         expected = self.notes().get("finished", {}).get("results", 0)
         if found < expected:
             raise self._damaged(f"{found} of {expected} results of a finished study are left")
@@ -284,7 +285,7 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
         connection.close()
         journal = path.with_name(f"{path.name}-wal")
         if journal.is_file() and journal.stat().st_size:
-            # Some results are in the journal, which cannot be read without writing.
+            # Some results are in SQLite's journal, which cannot be read without writing.
             raise
         return sqlite3.connect(f"{address}?immutable=1", timeout=_WAIT_SECONDS, uri=True)
     return connection

@@ -1,4 +1,4 @@
-"""Results of a comparison: one row per measurement, with summaries, tests and reports."""
+"""Results of a comparison of methods as a table, with summaries, tests and reports."""
 
 from __future__ import annotations
 
@@ -36,18 +36,20 @@ if TYPE_CHECKING:
 
     from bucketrank.experiments.report import Section
 
-_TEXTS = ("dataset", "method")
-_WHOLE = ("repeat", "fold")
+_TEXT_COLUMNS = ("dataset", "method")
+_WHOLE_NUMBER_COLUMNS = ("repeat", "fold")
 
 
 class Study:
     """Results of :func:`bucketrank.experiments.compare`: one row per dataset, level, method, repeat and fold.
 
+    A level is a share of labels that are dropped from the training rankings.
+
     Attributes
     ----------
     columns : dict of str to ndarray
         The table by columns. ``dataset``, ``missing`` (share of labels dropped from training rankings), ``method``,
-        ``repeat`` and ``fold`` identify the result; then ``tau_x`` (mean rank correlation on the held-out rows),
+        ``repeat`` and ``fold`` identify the result. The others are ``tau_x`` (mean rank correlation on held-out rows),
         ``buckets_predicted`` and ``buckets_true`` (mean numbers of buckets), ``leaves`` and ``depth`` of the tree or
         forest (NaN for other rankers), ``fit_seconds`` (time to fit) and ``consensus_seconds`` (time for the consensus
         of the leaves; for rankers other than the tree the time to predict).
@@ -77,9 +79,9 @@ class Study:
     ) -> None:
         self.settings = dict(settings)
         self.notes = dict(notes)
-        order = self._order(list(rows))
+        ordered = self._sorted(list(rows))
         self.columns: dict[str, NDArray[Any]] = {
-            name: np.array([row[index] for row in order], dtype=_dtype(name))
+            name: np.array([row[index] for row in ordered], dtype=_dtype(name))
             for index, name in enumerate(COLUMNS)
         }
 
@@ -354,7 +356,7 @@ class Study:
         """Return the summary as LaTeX tables, one per level; see :meth:`Summary.to_latex`."""
         return self.summary().to_latex()
 
-    def _order(self, rows: list[Row]) -> list[Row]:
+    def _sorted(self, rows: list[Row]) -> list[Row]:
         """Sort by the order of datasets, levels and methods in the settings."""
         datasets = {name: index for index, name in enumerate(self.datasets)}
         missing = {level: index for index, level in enumerate(self.missing)}
@@ -365,7 +367,7 @@ class Study:
 
 
 def _dtype(column: str) -> Any:
-    if column in _TEXTS:
+    if column in _TEXT_COLUMNS:
         # Not str_, which strips NUL characters at the end.
         return np.object_
-    return np.int64 if column in _WHOLE else np.float64
+    return np.int64 if column in _WHOLE_NUMBER_COLUMNS else np.float64

@@ -102,7 +102,10 @@ class Summary(MeanCube):
         return {
             f"{level:.9g}": {
                 dataset: {
-                    method: {"mean": _number(self.mean[i, j, k]), "sd": _number(self.sd[i, j, k])}
+                    method: {
+                        "mean": _json_number(self.mean[i, j, k]),
+                        "sd": _json_number(self.sd[i, j, k]),
+                    }
                     for k, method in enumerate(self.methods)
                 }
                 for j, dataset in enumerate(self.datasets)
@@ -233,5 +236,5 @@ def _paint(text: str, best: bool, near: bool, colour: bool) -> str:
     return f"{_BOLD if best else _DIM}{text}{_PLAIN}"
 
 
-def _number(value: float) -> float | None:
+def _json_number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

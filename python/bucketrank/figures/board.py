@@ -1,4 +1,8 @@
-"""Figures of leaderboards: scores with intervals and tiers, and outcomes of all pairs."""
+"""Figures of leaderboards: scores with intervals and tiers, and outcomes of all pairs.
+
+A tier is a group of labels that are statistically tied with its first label. Labels of different components are never
+compared, not even through other labels, so each component has its own tiers.
+"""
 
 from __future__ import annotations
 
@@ -48,18 +52,18 @@ def plot_score_intervals(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
     order = [label for label in board.order().tolist() if board.tier[label] > 0]
     axes = new_axes(ax, (7.5, interval_height(board)), "Leaderboard.plot")
     _shade_tiers(axes, board, order)
-    for place, label in enumerate(order):
+    for row, label in enumerate(order):
         crosses = bool(board.crosses_tier[label])
         axes.plot(
             [board.score_low[label], board.score_high[label]],
-            [place, place],
+            [row, row],
             color=_BLUE,
             linewidth=2,
             solid_capstyle="round",
         )
         axes.plot(
             board.scores[label],
-            place,
+            row,
             marker="o",
             markersize=6,
             color=_BLUE,
@@ -132,32 +136,32 @@ def plot_pair_outcomes(board: Leaderboard, *, ax: Axes | None = None) -> Axes:
 
 
 def interval_height(board: Leaderboard) -> float:
-    """Return the height in inches of a figure of intervals."""
+    """Return the height in inches of the figure of score intervals."""
     return 1.2 + 0.27 * max(3, int((board.tier > 0).sum()))
 
 
 def pair_side(labels: int) -> float:
-    """Return the side in inches of a heat map of pairs."""
+    """Return the width and height in inches of the heat map of pair outcomes."""
     return min(12.0, 2.8 + (0.62 if labels <= _MAX_ANNOTATED_LABELS else 0.24) * labels)
 
 
 def _shade_tiers(axes: Axes, board: Leaderboard, order: list[int]) -> None:
-    """Shade every other tier, and write the number of each at the right."""
+    """Shade every other tier, and write the number of each tier at the right."""
     start = 0
-    for place in range(1, len(order) + 1):
-        is_end = place == len(order) or _component_and_tier(
-            board, order[place]
-        ) != _component_and_tier(board, order[start])
+    for row in range(1, len(order) + 1):
+        is_end = row == len(order) or _component_and_tier(board, order[row]) != _component_and_tier(
+            board, order[start]
+        )
         if not is_end:
             continue
         component, tier = _component_and_tier(board, order[start])
         if tier % 2 == 1:
-            axes.axhspan(start - 0.5, place - 0.5, color="#888888", alpha=0.16, linewidth=0)
+            axes.axhspan(start - 0.5, row - 0.5, color="#888888", alpha=0.16, linewidth=0)
         text = f"tier {tier}" if component == 0 else f"component {component}, tier {tier}"
         axes.text(
-            1.01, (start + place - 1) / 2, text, transform=axes.get_yaxis_transform(), va="center"
+            1.01, (start + row - 1) / 2, text, transform=axes.get_yaxis_transform(), va="center"
         )
-        start = place
+        start = row
 
 
 def _component_and_tier(board: Leaderboard, label: int) -> tuple[int, int]:
@@ -167,13 +171,14 @@ def _component_and_tier(board: Leaderboard, label: int) -> tuple[int, int]:
 def _frame_tiers(axes: Axes, board: Leaderboard, order: list[int]) -> None:
     from matplotlib.patches import Rectangle
 
-    for block in dict.fromkeys(_component_and_tier(board, label) for label in order):
-        places = [
-            place for place, label in enumerate(order) if _component_and_tier(board, label) == block
+    # Labels without comparisons have the tier 0 and no frame.
+    for tier_key in dict.fromkeys(_component_and_tier(board, label) for label in order):
+        rows = [
+            row for row, label in enumerate(order) if _component_and_tier(board, label) == tier_key
         ]
-        if block[1] > 0:
-            corner = (places[0] - 0.5, places[0] - 0.5)
-            size = len(places)
+        if tier_key[1] > 0:
+            corner = (rows[0] - 0.5, rows[0] - 0.5)
+            size = len(rows)
             axes.add_patch(
                 Rectangle(corner, size, size, fill=False, edgecolor=_ORANGE, linewidth=2.5)
             )

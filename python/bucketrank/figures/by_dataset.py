@@ -131,15 +131,15 @@ def plot_training_times(
 
 def _draw_methods(axes: Axes, values: NDArray[np.float64], methods: tuple[str, ...]) -> None:
     look_of = looks(methods)
-    places = np.arange(len(values))
+    centres = np.arange(len(values))
     # Shift the methods of a dataset horizontally, so that equal values do not overlap.
     shifts = np.linspace(-0.28, 0.28, len(methods))
     for j, name in enumerate(methods):
         # No lines, because the horizontal axis is categorical.
         options = look_of[name].options() | {"linestyle": "none", "markersize": 6}
-        axes.plot(places + shifts[j], values[:, j], label=legend_text(name), **options)
-    for place in places[1:]:
-        axes.axvline(place - 0.5, color="#888888", alpha=0.3, linewidth=0.7)
+        axes.plot(centres + shifts[j], values[:, j], label=legend_text(name), **options)
+    for centre in centres[1:]:
+        axes.axvline(centre - 0.5, color="#888888", alpha=0.3, linewidth=0.7)
 
 
 def _name_datasets(axes: Axes, names: list[str]) -> None:

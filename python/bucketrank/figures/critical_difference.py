@@ -15,6 +15,8 @@ __all__ = ["plot_critical_difference"]
 
 _BAR_GAP = 0.45
 _NAME_GAP = 0.8
+"""Vertical distances between rows of bars and between names, in data units; the axis of ranks is at 0."""
+
 _MOST_TICKS = 15
 
 
@@ -108,10 +110,10 @@ def _draw_names(axes: Axes, ranks: AverageRanks, names_from: float, control: str
     k = len(ordered)
     half = (k + 1) // 2
     margin = 0.03 * (k - 1)
-    for place, name in enumerate(ordered):
-        left = place < half
-        # Place the names of the outermost methods first, so that no line crosses a name.
-        row = place if left else k - 1 - place
+    for index, name in enumerate(ordered):
+        left = index < half
+        # The outermost method of each side is named in the first row, so that no line crosses a name.
+        row = index if left else k - 1 - index
         y = names_from + _NAME_GAP * row
         side = 1 - margin if left else k + margin
         axes.plot(
@@ -134,9 +136,9 @@ def _draw_names(axes: Axes, ranks: AverageRanks, names_from: float, control: str
 
 
 def _draw_bar(axes: Axes, group: tuple[str, ...], ranks: AverageRanks, y: float) -> None:
-    places = [ranks[name] for name in group]
+    members = [ranks[name] for name in group]
     others = [ranks[name] for name in ranks.methods if name not in group]
-    for start, end in pairwise(places):
+    for start, end in pairwise(members):
         passes = any(start < rank < end for rank in others)
         axes.plot(
             [start, end],
@@ -148,7 +150,7 @@ def _draw_bar(axes: Axes, group: tuple[str, ...], ranks: AverageRanks, y: float)
             label="_bar",
             clip_on=False,
         )
-    axes.plot(places, [y] * len(places), "o", color=_ink(), markersize=5, clip_on=False)
+    axes.plot(members, [y] * len(members), "o", color=_ink(), markersize=5, clip_on=False)
 
 
 def _draw_heading(

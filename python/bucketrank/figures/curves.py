@@ -1,4 +1,4 @@
-"""Curves of mean τ_X against β and against the share of missing labels."""
+"""Curves of mean τ_X against β, the threshold for ties, and against the share of missing labels."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def plot_beta_curves(
     missing: ArrayLike | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw mean τ_X against β, with a marker at each maximum.
+    """Draw mean τ_X against β, the threshold for ties, with a marker at each maximum.
 
     Parameters
     ----------
@@ -60,21 +60,23 @@ def plot_beta_curves(
     """
     grid = _increasing(betas, "betas")
     levels = None if missing is None else _increasing(missing, "missing")
-    rows = {name: _rows(name, values, len(grid), levels) for name, values in _named(curves).items()}
+    rows = {
+        name: _as_rows(name, values, len(grid), levels) for name, values in _named(curves).items()
+    }
     axes = new_axes(ax, (7.2, 4.2), "plot_beta_curves")
     for name, look in looks(rows).items():
         options = look.options()
         marker = options.pop("marker")
         for level, values in enumerate(rows[name]):
             # Fading distinguishes the levels of an aggregator while its colour and line style stay the same.
-            strength = 1 - 0.65 * level / max(1, len(rows[name]) - 1)
+            opacity = 1 - 0.65 * level / max(1, len(rows[name]) - 1)
             best = int(np.argmax(values))
-            at = "" if levels is None else f" at {100 * levels[0]:.0f} % missing"
-            label = f"{legend_text(name)}, best β {grid[best]:g}{at}" if level == 0 else None
+            suffix = "" if levels is None else f" at {100 * levels[0]:.0f} % missing"
+            label = f"{legend_text(name)}, best β {grid[best]:g}{suffix}" if level == 0 else None
             axes.plot(
                 grid,
                 values,
-                alpha=strength,
+                alpha=opacity,
                 label=label,
                 marker=marker,
                 markevery=[best],
@@ -120,7 +122,8 @@ def plot_accuracy(
     """
     levels = _increasing(missing, "missing")
     rows = {
-        name: _rows(name, values, len(levels), None)[0] for name, values in _named(curves).items()
+        name: _as_rows(name, values, len(levels), None)[0]
+        for name, values in _named(curves).items()
     }
     axes = new_axes(ax, (7.2, height_for(len(rows), 4.2)), "plot_accuracy")
     look_of = looks(rows)
@@ -184,7 +187,7 @@ def _increasing(values: Any, name: str) -> NDArray[np.float64]:
     return array
 
 
-def _rows(
+def _as_rows(
     name: str, values: Any, points: int, levels: NDArray[np.float64] | None
 ) -> NDArray[np.float64]:
     array = np.atleast_2d(np.asarray(unmasked(values), dtype=np.float64))

@@ -66,7 +66,7 @@ def plot_label_effects(
     >>> [text.get_text() for text in axes.get_yticklabels()]
     ['age', 'sugar', 'hour']
     """
-    table = np.asarray(as_number_array(shap, "shap", NUMBERS), dtype=np.float64)
+    table = np.asarray(as_number_array(shap, "shap", entries=NUMBERS), dtype=np.float64)
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(
             f"shap has shape {table.shape}; expected the values of one row, of shape (n_features, n_labels)"
@@ -102,7 +102,7 @@ def _column(label: Hashable, names: list[Any], role: str) -> int:
 
 
 def _numbers(values: Any, name: str, length: int) -> NDArray[np.float64]:
-    array = np.asarray(as_number_array(values, name, NUMBERS), dtype=np.float64)
+    array = np.asarray(as_number_array(values, name, entries=NUMBERS), dtype=np.float64)
     if array.shape != (length,):
         raise ValueError(f"{name} has shape {array.shape}; expected ({length},)")
     return array
@@ -131,9 +131,9 @@ def _value_text(value: Any) -> str:
 def _largest(effects: NDArray[np.float64], texts: list[str], limit: int) -> list[tuple[str, float]]:
     """Return the largest effects in descending order of size, and the sum of all others."""
     order = np.argsort(-np.abs(effects), kind="stable")
-    own = order if len(order) <= limit + 1 else order[:limit]
-    bars = [(texts[i], float(effects[i])) for i in own]
-    others = order[len(own) :]
+    shown = order if len(order) <= limit + 1 else order[:limit]
+    bars = [(texts[i], float(effects[i])) for i in shown]
+    others = order[len(shown) :]
     if len(others):
         bars.append((pluralize(len(others), "other feature"), float(effects[others].sum())))
     return bars

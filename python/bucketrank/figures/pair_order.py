@@ -1,4 +1,4 @@
-"""A heat map of a pair order matrix, with its consensus."""
+"""A heat map of a pair order matrix (the share of rankings that place one label before another), with its consensus."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def plot_pair_order(
     >>> [text.get_text() for text in axes.get_yticklabels()]
     ['tea', 'coffee', 'juice']
     """
-    matrix = np.asarray(as_number_array(C, "C", NUMBERS), dtype=np.float64)
+    matrix = np.asarray(as_number_array(C, "C", entries=NUMBERS), dtype=np.float64)
     # Aggregating also validates the matrix, so it is done even when positions are given.
     aggregator = get_aggregator(consensus) if isinstance(consensus, (str, Aggregator)) else None
     computed = (aggregator or get_aggregator("borda")).aggregate_pair_order(matrix)

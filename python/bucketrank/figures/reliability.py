@@ -1,4 +1,4 @@
-"""Reliability diagrams of predicted pair shares."""
+"""Reliability diagrams of predicted pair shares (probabilities of before, tied and after for a pair of labels)."""
 
 from __future__ import annotations
 

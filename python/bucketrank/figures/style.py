@@ -73,18 +73,18 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     40
     """
     wanted = list(dict.fromkeys(names))
-    known = {name: number for number, name in enumerate(METHODS)}
+    known = {name: index for index, name in enumerate(METHODS)}
     taken = {known[name] for name in wanted if name in known}
     free = iter(i for i in range(len(taken) + len(wanted)) if i not in taken)
     return {name: _look(known[name] if name in known else next(free)) for name in wanted}
 
 
-def _look(number: int) -> Look:
-    # 8 colours, 12 markers and 5 lines repeat together only after 120 methods.
+def _look(index: int) -> Look:
+    # 8 colours, 12 markers and 5 lines repeat together only after 120 indices.
     return Look(
-        _COLOURS[number % len(_COLOURS)],
-        _MARKERS[number % len(_MARKERS)],
-        _LINES[number % len(_LINES)],
+        _COLOURS[index % len(_COLOURS)],
+        _MARKERS[index % len(_MARKERS)],
+        _LINES[index % len(_LINES)],
     )
 
 

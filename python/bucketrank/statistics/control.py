@@ -1,4 +1,4 @@
-"""Comparison of a control with all other methods: Holm's procedure on average ranks."""
+"""Comparison of a control method with all other methods: Holm's procedure on average ranks over datasets."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ class HolmTest(TabularResult):
             Column.of("rank", [ranks[name] for name in names], "{:.2f}".format),
             Column.of("p", p_values, p_value_text, [name in self.not_different for name in names]),
             *(
-                Column.of(heading, [counts[place] for counts in against])
-                for place, heading in enumerate(("win", "tie", "loss"))
+                Column.of(heading, [counts[i] for counts in against])
+                for i, heading in enumerate(("win", "tie", "loss"))
             ),
         )
         note = self.friedman.sentence()

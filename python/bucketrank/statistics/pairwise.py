@@ -152,10 +152,10 @@ def nemenyi(scores: Any, *, alpha: float = 0.05, higher_is_better: bool = True) 
     # The factor √2 converts the standard error of a difference to the standard error of a single rank, the unit of the
     # studentized range. Each tail probability is a numerical integral, so it is computed once per unique distance.
     distances = np.round(np.abs(values[:, None] - values[None, :]), 12)
-    different, place = np.unique(distances, return_inverse=True)
-    scaled = different / ranks.standard_error * np.sqrt(2)
+    unique, index = np.unique(distances, return_inverse=True)
+    scaled = unique / ranks.standard_error * np.sqrt(2)
     tails = np.clip(stats.studentized_range.sf(scaled, k, np.inf), 0, 1)
-    p_values = np.asarray(tails)[place.reshape(k, k)]
+    p_values = np.asarray(tails)[index.reshape(k, k)]
     np.fill_diagonal(p_values, 1)
     quantile = float(stats.studentized_range.isf(test.alpha, k, np.inf))
     difference = quantile / np.sqrt(2) * ranks.standard_error

@@ -164,23 +164,25 @@ class ScoreTable(ReadOnlyArrays, TabularResult):
         lengths = {name: len(column) for name, column in found.items()}
         if len(set(lengths.values())) != 1:
             raise ValueError(f"the columns have lengths {lengths}; expected equal lengths")
-        sets, rows = _numbered(found[dataset])
-        names, cells = _numbered(found[method])
-        place = (rows, cells)
-        totals, counts = np.zeros((2, len(sets), len(names)))
-        np.add.at(totals, place, _numbers(found[score], f"column {score!r}"))
-        np.add.at(counts, place, 1)
+        datasets, row_of = _unique_names(found[dataset])
+        methods, column_of = _unique_names(found[method])
+        cell_of = (row_of, column_of)
+        totals, counts = np.zeros((2, len(datasets), len(methods)))
+        np.add.at(totals, cell_of, _numbers(found[score], f"column {score!r}"))
+        np.add.at(counts, cell_of, 1)
         most = counts.max(initial=1)
         short = [
-            f"{names[j]} on {sets[i]} ({counts[i, j]:.0f} of {most:.0f} rows)"
+            f"{methods[j]} on {datasets[i]} ({counts[i, j]:.0f} of {most:.0f} rows)"
             for i, j in zip(*np.nonzero(counts < most), strict=True)
         ]
         if short:
             raise ValueError(
-                f"incomplete results, {pluralize(len(short), 'cell')} without rows: {_some(short)}; "
+                f"incomplete results, {pluralize(len(short), 'cell')} without rows: {_list_some(short)}; "
                 "expected the same number of rows for every dataset and method"
             )
-        return cls(totals / most, sets, names, higher_is_better=higher_is_better, measure=score)
+        return cls(
+            totals / most, datasets, methods, higher_is_better=higher_is_better, measure=score
+        )
 
     @classmethod
     def _from_nested(cls, scores: Mapping[Any, Any], higher_is_better: bool) -> ScoreTable:
@@ -303,11 +305,11 @@ def _numbers(values: Any, name: str) -> NDArray[np.float64]:
         raise TypeError(f"{name}: {error}; expected numbers") from None
 
 
-def _numbered(names: list[Any]) -> tuple[list[str], list[int]]:
-    """Return the unique names in order of first appearance, and the index of the name of each entry."""
-    numbers: dict[str, int] = {}
-    places = [numbers.setdefault(str(name), len(numbers)) for name in names]
-    return list(numbers), places
+def _unique_names(names: list[Any]) -> tuple[list[str], list[int]]:
+    """Return the unique names in order of first appearance, and per entry the index of its name among them."""
+    index_of: dict[str, int] = {}
+    indices = [index_of.setdefault(str(name), len(index_of)) for name in names]
+    return list(index_of), indices
 
 
 def _names(given: Sequence[Hashable] | None, kind: str, expected: int) -> tuple[str, ...]:
@@ -333,12 +335,12 @@ def _check_finite(
     if len(bad):
         cells = [f"{methods[j]} on {datasets[i]} is {values[i, j]}" for i, j in bad.tolist()]
         raise ValueError(
-            f"incomplete results, {pluralize(len(cells), 'cell')} without a finite score: {_some(cells)}; "
+            f"incomplete results, {pluralize(len(cells), 'cell')} without a finite score: {_list_some(cells)}; "
             "expected a score for every dataset and method"
         )
 
 
-def _some(cells: list[str]) -> str:
+def _list_some(cells: list[str]) -> str:
     rest = len(cells) - _MAX_LISTED
     return ", ".join(cells[:_MAX_LISTED]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bucketrank._validation import as_whole
 
 _MOST_DECIMALS = 17
-"""Number of significant digits of a float."""
+"""Largest number of decimals: a float has at most 17 significant digits."""
 
 
 def as_printed(values: Any, decimals: int = 3) -> NDArray[np.float64]:

@@ -155,14 +155,14 @@ class Table:
     n_footer: int = 0
 
     def remarks(self, mark: str = "*") -> str:
-        """Return the remarks below a table; `mark` says how marked cells look, the best cells are bold."""
+        """Return the remarks below a table; `mark` says how marked cells look; the best cells are bold."""
         meanings = (("Bold", self.best_meaning), (mark, self.meaning))
         sentences = [f"{look}: {meaning}." for look, meaning in meanings if meaning]
         return " ".join(filter(None, (*sentences, self.note)))
 
     def __str__(self) -> str:
         blocks = [_text_cells(column) for column in self.columns]
-        parts = ["\n".join(_lines(part)) for part in _in_width(blocks)]
+        parts = ["\n".join(_lines(part)) for part in _fit_terminal(blocks)]
         meaning = self.meaning or self.best_meaning
         star = f"* {meaning}" if meaning else ""
         title, *remarks = map(_wrapped, map(escape_text, (self.title, star, self.note)))
@@ -226,9 +226,9 @@ class Table:
     def to_pandas(self) -> DataFrame:
         """Return the values as a data frame; needs pandas."""
         frame: DataFrame = pandas("to_pandas").DataFrame(
-            {place: list(column.values) for place, column in enumerate(self.columns)}
+            {index: list(column.values) for index, column in enumerate(self.columns)}
         )
-        # Named afterwards, because a method can have the name of another column, such as "rank".
+        # The columns are named afterwards, because a method can have the name of another column, such as "rank".
         frame.columns = [column.name for column in self.columns]
         return frame
 
@@ -321,7 +321,7 @@ def to_latex_tabular(align: str, rows: Sequence[Iterable[str]]) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"])
 
 
-def _in_width(blocks: list[list[str]]) -> list[list[list[str]]]:
+def _fit_terminal(blocks: list[list[str]]) -> list[list[list[str]]]:
     """Divide padded columns into parts that fit a terminal; each begins with the first column."""
     first, *others = blocks
     parts: list[list[list[str]]] = []

@@ -1,14 +1,16 @@
-//! [`AlignedBuffer`]: numbers that start at a cache line.
+//! [`AlignedBuffer`]: a buffer of numbers that starts at the boundary of a cache line.
 
 use std::ops::{Deref, DerefMut};
 
 /// Bytes per cache line.
 const LINE: usize = 64;
 
-/// Numbers that start at a cache line, so that a vector load of a padded row never spans two lines.
+/// A buffer that starts at the boundary of a cache line, so that a vector load of a padded row never spans two lines.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedBuffer<T> {
+    /// The allocation, with room for moving the start to a boundary.
     numbers: Vec<T>,
+    /// Index of the first number at the boundary.
     start: usize,
     len: usize,
 }

@@ -1,6 +1,6 @@
 //! [`BucketOrder`]: an order of all labels with ties.
 
-/// A bucket order in canonical form: dense positions 1..k, one per label.
+/// A bucket order (an order of buckets of tied labels) in canonical form: dense positions 1..k, one per label.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BucketOrder {
     positions: Vec<u16>,
@@ -22,11 +22,11 @@ impl BucketOrder {
     /// Scores must not be NaN; the order of NaN among numbers is that of [`f64::total_cmp`].
     #[must_use]
     pub fn from_scores(scores: &[f64], joins: impl Fn(f64) -> bool) -> Self {
-        Self::from_scores_in(scores, joins, &mut Vec::new())
+        Self::from_scores_with_buffer(scores, joins, &mut Vec::new())
     }
 
-    /// As [`Self::from_scores`], with a buffer for the sort.
-    pub(crate) fn from_scores_in(
+    /// As [`Self::from_scores`]; `order` is a scratch buffer for the sort.
+    pub(crate) fn from_scores_with_buffer(
         scores: &[f64],
         joins: impl Fn(f64) -> bool,
         order: &mut Vec<usize>,
@@ -48,7 +48,8 @@ impl BucketOrder {
         Self { positions }
     }
 
-    /// Orders labels by integer scores from 0 to `limit`, best (largest) first; equal scores are tied. O(n + limit).
+    /// Orders labels by integer scores (`levels`, from 0 to `limit`), best (largest) first; equal scores are tied.
+    /// `present` is a scratch buffer: first whether each level occurs, then its position. O(n + limit).
     pub(crate) fn from_levels(levels: &[u32], limit: usize, present: &mut Vec<u16>) -> Self {
         present.clear();
         present.resize(limit + 1, 0);

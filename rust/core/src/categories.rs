@@ -2,8 +2,9 @@
 //!
 //! A split of a categorical feature sends a set of categories left. Of the 2^(k-1) - 1 sets of k categories the trees
 //! consider the k - 1 that are prefixes of one order. For a numeric target the order by the mean of the target contains
-//! the best set (Fisher 1958, "On grouping for maximum homogeneity"). For rankings the categories are ordered by the first
-//! principal component of their mean label relations, which is the direction in which categories differ most.
+//! the best set (Fisher 1958, "On grouping for maximum homogeneity"). For rankings the categories are ordered by the
+//! first principal component (the direction of largest variance) of their mean label relations, two numbers per label
+//! that say how many labels are ranked after, before and with it.
 
 use crate::error::{Error, Result};
 use crate::pairs::{check_label_count, for_each_range, label_relations_of};
@@ -20,8 +21,8 @@ pub const MAX_CATEGORIES: usize = 255;
 /// this many rounds is one of several that explain nearly the same variance.
 const MAX_ROUNDS: usize = 500;
 
-/// Components are rounded to multiples of this share of the largest one, so that rounding errors do not decide their
-/// order.
+/// The coordinates of the categories along the principal component are rounded to multiples of this share of the
+/// largest one, so that rounding errors do not decide their order.
 const TOLERANCE: f64 = 1e-9;
 
 /// The position of each category, from 0, in the order of the first principal component of their mean label relations.
@@ -29,10 +30,10 @@ const TOLERANCE: f64 = 1e-9;
 /// The mean label relations of a category are two numbers per label, weighted means over the rows of the category: the
 /// number of labels ranked after the label minus the number ranked before it, and the number tied with it. A missing
 /// label counts as ranked after all labels of the row; its own two numbers are 0. Each category has the weight of its
-/// rows in the principal component, whose sign is chosen for a positive skewness; equal components are ordered by
-/// descending weight and by code. The order depends neither on the order of the labels nor, unless categories are
-/// exactly symmetric, on the codes. Categories without rows come last. O(rows · labels²), and O(categories · labels)
-/// per round of the power iteration.
+/// rows in the principal component, whose sign is chosen for a positive skewness; categories with equal coordinates are
+/// ordered by descending weight and by code. The order depends neither on the order of the labels nor, unless
+/// categories are exactly symmetric, on the codes. Categories without rows come last. O(rows · labels²), and
+/// O(categories · labels) per round of the power iteration.
 ///
 /// # Errors
 /// [`Error::RowCounts`] for different numbers of codes and rankings, [`Error::Parameter`] for more than
@@ -59,11 +60,11 @@ pub fn order_categories(
 ) -> Result<Vec<u32>> {
     check(codes, categories, rankings)?;
     let means = CategoryMeans::new(codes, categories, rankings, interrupt)?;
-    let components = means.first_component();
-    let largest = components.iter().fold(0.0_f64, |m, c| m.max(c.abs()));
+    let coordinates = means.first_component();
+    let largest = coordinates.iter().fold(0.0_f64, |m, c| m.max(c.abs()));
     // Rounded to multiples of the tolerance, so that equality is transitive.
     let step = (largest * TOLERANCE).max(f64::MIN_POSITIVE);
-    let key = |category: usize| (components[category] / step).round();
+    let key = |category: usize| (coordinates[category] / step).round();
     let mut order: Vec<usize> = (0..categories).collect();
     order.sort_by(|&a, &b| {
         let is_empty = |category: usize| means.weights[category] <= 0.0;
@@ -148,25 +149,26 @@ impl CategoryMeans {
         })
     }
 
-    /// The component of each category in the direction of largest weighted variance, by power iteration. Starts at the
-    /// category that contributes most to the variance, which does not depend on the codes.
+    /// The coordinate of each category in the direction of largest weighted variance, by power iteration. Starts at the
+    /// category that contributes most to the variance, a choice that does not depend on the codes.
     fn first_component(&self) -> Vec<f64> {
-        let contribution =
-            |category: &usize| self.scaled_weights[*category] * square(&self.rows[*category]);
+        let contribution = |category: &usize| {
+            self.scaled_weights[*category] * sum_of_squares(&self.rows[*category])
+        };
         let start = (0..self.rows.len())
             .max_by(|a, b| contribution(a).total_cmp(&contribution(b)))
             .map_or(Vec::new(), |category| self.rows[category].clone());
         let mut direction = start;
-        let mut components = self.project(&direction);
+        let mut coordinates = self.project(&direction);
         for _ in 0..MAX_ROUNDS {
             let mut next = vec![0.0; direction.len()];
             let categories = self.rows.iter().zip(&self.scaled_weights);
-            for ((row, weight), component) in categories.zip(&components) {
+            for ((row, weight), coordinate) in categories.zip(&coordinates) {
                 for (sum, value) in next.iter_mut().zip(row) {
-                    *sum += weight * component * value;
+                    *sum += weight * coordinate * value;
                 }
             }
-            let length = square(&next).sqrt();
+            let length = sum_of_squares(&next).sqrt();
             if length <= 0.0 {
                 break;
             }
@@ -179,29 +181,30 @@ impl CategoryMeans {
                 .map(|(a, b)| (a - b).powi(2))
                 .sum();
             direction = next;
-            components = self.project(&direction);
+            coordinates = self.project(&direction);
             if change < 1e-24 {
                 break;
             }
         }
-        self.orient(components)
+        self.orient(coordinates)
     }
 
+    /// The coordinate of each category along `direction`.
     fn project(&self, direction: &[f64]) -> Vec<f64> {
         let dot = |row: &Vec<f64>| row.iter().zip(direction).map(|(a, b)| a * b).sum();
         self.rows.iter().map(dot).collect()
     }
 
     /// Chooses the sign with a positive weighted sum of cubes.
-    fn orient(&self, mut components: Vec<f64>) -> Vec<f64> {
-        let cubes = components.iter().zip(&self.scaled_weights);
+    fn orient(&self, mut coordinates: Vec<f64>) -> Vec<f64> {
+        let cubes = coordinates.iter().zip(&self.scaled_weights);
         let skewness: f64 = cubes.map(|(c, weight)| weight * c.powi(3)).sum();
         if skewness < 0.0 {
-            for component in &mut components {
-                *component *= -1.0;
+            for coordinate in &mut coordinates {
+                *coordinate *= -1.0;
             }
         }
-        components
+        coordinates
     }
 }
 
@@ -222,7 +225,7 @@ fn centre_means(rows: &mut [Vec<f64>], weights: &[f64], width: usize) {
     }
 }
 
-fn square(values: &[f64]) -> f64 {
+fn sum_of_squares(values: &[f64]) -> f64 {
     values.iter().map(|value| value * value).sum()
 }
 
@@ -296,7 +299,7 @@ mod tests {
         assert!(order(&[0, 3], 3).is_err());
         assert!(order(&[0], 3).is_err());
         assert!(order(&[0, 1], 256).is_err());
-        // More labels than 16 bits can count.
+        // More labels than the pair statistics support.
         let y = Array2::from_elem((1, 40_000), 1_i64);
         let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
         let error = order_categories(&[0], 1, &rankings, &Interrupt::never()).unwrap_err();

@@ -8,7 +8,7 @@ use crate::run::{require_memory, Interrupt};
 /// Memory of a value and its rank.
 const BYTES_PER_VALUE: usize = size_of::<f64>() + size_of::<u32>();
 
-/// Features with at most this many distinct values are ranked through a table instead of a sort.
+/// Features with at most this many distinct values are ranked through a hash table instead of a sort.
 const FEW_VALUES: usize = 512;
 
 /// Rank of a missing value (NaN): larger than the rank of every value.
@@ -161,8 +161,8 @@ fn check_rows(found: usize) -> Result<()> {
 /// [`Error::Feature`] with the first infinite value.
 pub(crate) fn check_values(values: ArrayView2<'_, f64>) -> Result<bool> {
     // No early exit, so that the compiler vectorises the loop.
-    let all = |slice: &[f64]| slice.iter().fold(true, |all, v| all & v.is_finite());
-    if values.as_slice().is_some_and(all) {
+    let are_finite = |slice: &[f64]| slice.iter().fold(true, |all, v| all & v.is_finite());
+    if values.as_slice().is_some_and(are_finite) {
         return Ok(false);
     }
     let mut has_missing = false;
@@ -223,12 +223,12 @@ impl RankedColumn {
         })
     }
 
-    /// Ranks a column through a table of its distinct values; `None` if there are more than [`FEW_VALUES`].
+    /// Ranks a column through a hash table of its distinct values; `None` if there are more than [`FEW_VALUES`].
     fn from_few_values(column: &[f64]) -> Option<Self> {
         let mut table = ValueTable::new();
-        let mut numbers = Vec::with_capacity(column.len());
+        let mut indices = Vec::with_capacity(column.len());
         for &value in column {
-            numbers.push(if value.is_nan() {
+            indices.push(if value.is_nan() {
                 MISSING_RANK
             } else {
                 table.index_of(value)?
@@ -236,21 +236,19 @@ impl RankedColumn {
         }
         let order = sort_rows(&table.values);
         let mut rank_of = vec![0; order.len()];
-        for (rank, &number) in order.iter().enumerate() {
-            rank_of[number as usize] = rank as u32;
+        for (rank, &index) in order.iter().enumerate() {
+            rank_of[index as usize] = rank as u32;
         }
         Some(Self {
-            values: order.iter().map(|&n| table.values[n as usize]).collect(),
-            ranks: numbers
+            values: order
                 .iter()
-                .map(|&number| {
-                    rank_of
-                        .get(number as usize)
-                        .copied()
-                        .unwrap_or(MISSING_RANK)
-                })
+                .map(|&index| table.values[index as usize])
                 .collect(),
-            has_missing: numbers.contains(&MISSING_RANK),
+            ranks: indices
+                .iter()
+                .map(|&index| rank_of.get(index as usize).copied().unwrap_or(MISSING_RANK))
+                .collect(),
+            has_missing: indices.contains(&MISSING_RANK),
         })
     }
 
@@ -272,7 +270,7 @@ impl RankedColumn {
     }
 }
 
-/// The rows of a column without NaN, by ascending value.
+/// The row indices of a column without NaN, sorted by ascending value.
 ///
 /// Sorts integers that join the leading bits of a value to the index of its row; then sorts the few runs of equal
 /// leading bits by the full values. Plain integers are sorted faster than pairs.
@@ -302,9 +300,11 @@ fn sort_key(value: f64) -> u64 {
     }
 }
 
-/// Hash table of up to [`FEW_VALUES`] distinct values in order of appearance, by open addressing.
+/// Hash table of up to [`FEW_VALUES`] distinct values, by open addressing.
 struct ValueTable {
+    /// Index in `values`, or [`Self::FREE`].
     slots: Vec<u32>,
+    /// Distinct values in order of appearance.
     values: Vec<f64>,
 }
 
@@ -326,8 +326,8 @@ impl ValueTable {
         let hash = value.to_bits().wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut slot = (hash >> 48) as usize % Self::SLOTS;
         loop {
-            let number = self.slots[slot];
-            if number == Self::FREE {
+            let index = self.slots[slot];
+            if index == Self::FREE {
                 if self.values.len() == FEW_VALUES {
                     return None;
                 }
@@ -335,8 +335,8 @@ impl ValueTable {
                 self.values.push(value);
                 return Some(self.slots[slot]);
             }
-            if self.values[number as usize].to_bits() == value.to_bits() {
-                return Some(number);
+            if self.values[index as usize].to_bits() == value.to_bits() {
+                return Some(index);
             }
             slot = (slot + 1) % Self::SLOTS;
         }

@@ -1,4 +1,4 @@
-//! Dense re-ranking, and seeded omission of labels for experiments with incomplete rankings.
+//! Dense ranking of arbitrary numbers, and seeded omission of labels for experiments with incomplete rankings.
 
 use std::cmp::Ordering;
 

@@ -7,7 +7,7 @@ use rand::seq::SliceRandom;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 
-/// Seed of the `child`-th part of a task, computed by the finaliser of `SplitMix64`.
+/// Seed of the `child`-th part of a task with the seed `parent`, computed by the finaliser of `SplitMix64`.
 ///
 /// It depends on the indices of the part and its ancestors only, not on the order in which parts are computed.
 pub(crate) fn child_seed(parent: u64, child: usize) -> u64 {

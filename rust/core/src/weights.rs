@@ -5,7 +5,7 @@ use crate::error::{Error, Result, WeightProblem};
 /// Binary exponent of the largest weight after scaling: about 1e148, so that sums and products stay finite.
 const SCALED_EXPONENT: i32 = 490;
 
-/// Smallest positive weight after scaling: halves and shares of it are still accurate.
+/// Smallest positive weight after scaling: halves and other fractions of it are still accurate.
 const LEAST_WEIGHT: f64 = 1e-280;
 
 /// Weights of the rows of a dataset. A row of weight k counts as k copies of the row.

@@ -1,4 +1,5 @@
-//! Laws of resampled scores: they do not depend on threads, are centred per component, and vary around the scores.
+//! Laws of resampled scores: they do not depend on threads, are centred per component (labels that are connected by
+//! comparisons), and vary around the scores of the original data.
 
 use bucketrank_core::aggregate::{Borda, Davidson, Scorer};
 use bucketrank_core::comparisons::ContestSample;
@@ -43,6 +44,7 @@ fn resample(method: BoardMethod, resamples: usize, n_jobs: usize) -> Result<Scor
     )
 }
 
+/// Davidson, whose scores are utilities, and Borda.
 fn methods() -> [BoardMethod; 2] {
     [
         BoardMethod::Davidson(Davidson::default()),

@@ -1,5 +1,6 @@
 //! Properties of boosters and linear models: they do not depend on the number of threads, saved models round-trip, and
-//! degenerate data give finite results.
+//! degenerate data give finite results. The scores that both predict are per row one utility per label, then one tie
+//! term per label.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -112,7 +113,7 @@ fn boosting_learns_the_effect_of_features() {
 }
 
 #[test]
-fn stages_are_prefixes() {
+fn staged_scores_equal_those_of_fits_with_fewer_rounds() {
     let (x, y) = data(300);
     let fit = |rounds| {
         let options = BoostOptions {
@@ -203,6 +204,7 @@ fn saved_boosters_round_trip_and_damage_is_detected() {
         damaged[end] ^= 0x08;
         assert!(Booster::from_bytes(&damaged).is_err());
     }
+    // The version follows 8 bytes that mark a saved model.
     let mut newer = bytes;
     newer[8] = 9;
     assert!(matches!(
@@ -338,9 +340,10 @@ fn validation_needs_pairs_and_stops_early() {
     assert!(booster.rounds() < history.len());
     let best = history.iter().copied().fold(f64::MIN, f64::max);
     assert_eq!(history[booster.rounds() - 1], best);
-    // A score is the mean log-likelihood per pair; three equal shares would give ln ⅓ = −1.1.
+    // A score is the mean log-likelihood per pair; equal shares of before, tied and after would give ln ⅓ = −1.1.
     assert!((-1.2..0.0).contains(&best), "{best}");
 
+    // Rows that rank a single label have no pairs.
     let alone = Array2::from_shape_fn((200, 5), |(i, j)| if i % 5 == j { 1.0 } else { f64::NAN });
     let alone = Rankings::new(alone.view(), None, &Interrupt::never()).unwrap();
     let refused = Booster::fit(x.view(), &alone, &params(options), &Observer::silent());
@@ -364,6 +367,7 @@ fn labels_never_compared_are_marked() {
     let booster = Booster::fit(x.view(), &y, &params(few_rounds()), &Observer::silent()).unwrap();
     assert_eq!(booster.compared_labels(), [true, true, false]);
     let scores = booster.scores(x.view(), 12, Jobs::serial()).unwrap();
+    // The utility and the tie term of label 2.
     assert!(scores
         .column(2)
         .iter()

@@ -1,5 +1,5 @@
-//! Aggregators order labels by evidence only: relabelling the rankings relabels the consensus, and labels that are
-//! interchangeable or without evidence are tied.
+//! Aggregators order labels only by the evidence, the statistics of the rankings: relabelling the rankings relabels the
+//! consensus, and labels that are interchangeable or that no ranking contains are tied.
 
 use bucketrank_core::aggregate::{
     Aggregator, Borda, Buckets, Copeland, Davidson, Details, Evidence, Explanation, Kemeny,
@@ -42,7 +42,7 @@ fn kemeny(change: impl Fn(&mut KemenyParams)) -> Aggregator {
     Aggregator::Kemeny(Kemeny::new(params).unwrap())
 }
 
-/// Methods whose result is equivariant to relabelling in every case.
+/// Methods for which relabelling the rankings always relabels the result.
 fn equivariant() -> Vec<Aggregator> {
     let chain = |variant| MarkovChain::new(variant).unwrap();
     let cut = |order| Aggregator::TauX(TauX::new(TauXSearch::Cut, order));
@@ -63,7 +63,7 @@ fn equivariant() -> Vec<Aggregator> {
     ]
 }
 
-/// Searches for an optimum: relabelling keeps their value, and relabels their result if the optimum is unique.
+/// Searches for an optimum: relabelling keeps the value of the optimum, and relabels it if it is unique.
 fn searches() -> Vec<Aggregator> {
     let tau_x = |search| Aggregator::TauX(TauX::new(search, None));
     vec![
@@ -92,8 +92,8 @@ fn value(explanation: &Explanation) -> (f64, bool) {
 
 fn shuffled(n: usize, rng: &mut Pcg64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..n).collect();
-    for place in (1..n).rev() {
-        order.swap(place, rng.random_range(0..=place));
+    for i in (1..n).rev() {
+        order.swap(i, rng.random_range(0..=i));
     }
     order
 }
@@ -133,7 +133,7 @@ fn interchangeable_labels_are_tied() {
     for case in 0..CASES {
         let values = random_values(&mut rng);
         let (rows, labels) = values.dim();
-        // Every row twice, the second time with two labels exchanged.
+        // Every row occurs twice, the second time with labels a and b exchanged.
         let (a, b) = (0, 1 + case as usize % (labels - 1));
         let doubled = Array2::from_shape_fn((2 * rows, labels), |(row, label)| {
             let exchanged = match label {
@@ -160,17 +160,17 @@ fn labels_without_evidence_are_tied() {
     for case in 0..CASES / 10 {
         let values = random_values(&mut rng);
         let (rows, labels) = values.dim();
-        let at = rng.random_range(0..=labels);
-        // Two labels that no row ranks, one at a random column and one at the end.
+        let inserted = rng.random_range(0..=labels);
+        // Adds two labels that no row ranks, one at a random column and one at the end.
         let wider = Array2::from_shape_fn((rows, labels + 2), |(row, label)| match label {
-            l if l == at || l == labels + 1 => f64::NAN,
-            l => values[[row, l - usize::from(l > at)]],
+            l if l == inserted || l == labels + 1 => f64::NAN,
+            l => values[[row, l - usize::from(l > inserted)]],
         });
         for method in &methods {
             let found = explain(method, &wider);
             let positions = found.order.positions();
             let context = format!("case {case}, {method:?}: {positions:?}\n{wider}");
-            assert_eq!(positions[at], positions[labels + 1], "{context}");
+            assert_eq!(positions[inserted], positions[labels + 1], "{context}");
         }
     }
     let nothing = Array2::from_elem((3, 5), f64::NAN);
@@ -225,7 +225,7 @@ fn a_subset_of_rows_has_the_consensus_of_its_rankings() {
         let mut rng = Pcg64::seed_from_u64(seed);
         let values = random_values(&mut rng);
         let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
-        // With repeated rows, so that some subsets are unanimous.
+        // Rows may be repeated, so that some subsets are unanimous.
         let rows: Vec<usize> = (0..rng.random_range(1..4))
             .map(|_| rng.random_range(0..y.len()))
             .collect();

@@ -112,7 +112,7 @@ fn unknown_or_tied_pairs_give_one_bucket() {
         assert_finite_details(&y);
         for aggregator in direct_aggregators() {
             let order = consensus(&aggregator, &y);
-            // MC1 to MC3 stay at a label that is ranked alone, by definition.
+            // By definition, the Markov chains MC1 to MC3 stay at a label that is ranked alone.
             let favours_single_labels =
                 matches!(aggregator, Aggregator::MarkovChain(c) if c.variant() < 4);
             if !favours_single_labels || y.is_complete() {
@@ -181,7 +181,7 @@ fn extreme_weights_give_finite_results() {
 }
 
 #[test]
-fn nearly_disconnected_groups_have_exact_probabilities() {
+fn markov_chains_of_nearly_disconnected_groups_are_exact() {
     // Labels 0..50 and 50..100 are ranked in different rows, all tied; one row of weight 1e-12 ties all labels, and
     // one of weight 3e-12 has the first group before the second.
     let n = 100;
@@ -205,8 +205,8 @@ fn nearly_disconnected_groups_have_exact_probabilities() {
     else {
         panic!("details of another method");
     };
-    // Transitions to the second group and back have the ratio 1 : 4, so the groups have probabilities 4/5 and 1/5,
-    // which are spread evenly over their labels.
+    // Transitions to the second group and back have the ratio 1 : 4. So the groups have the stationary probabilities
+    // 4/5 and 1/5, which are spread evenly over their labels.
     for (label, p) in stationary.iter().enumerate() {
         let expected = if label < 50 { 0.8 } else { 0.2 } / 50.0;
         assert!((p - expected).abs() < 1e-12, "{p} {expected}");

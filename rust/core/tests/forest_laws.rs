@@ -1,5 +1,5 @@
-//! Properties of forests: they do not depend on the number of threads or on staged growing, and saved
-//! forests round-trip.
+//! Properties of forests: they do not depend on the number of threads, nor on whether the trees are grown in one call
+//! or several, and saved forests round-trip.
 
 use bucketrank_core::features::Features;
 use bucketrank_core::forest::{Forest, ForestHalf, ForestOptions, ForestVariant, Voters};
@@ -94,7 +94,7 @@ fn shares_are_averaged_over_the_voting_trees() {
         .iter()
         .map(|shares| shares.as_slice().iter().sum())
         .collect();
-    // Ten pairs, whose shares sum to 1 each.
+    // There are ten pairs of labels, and the shares of before, tied and after of each sum to 1.
     assert!(sums.iter().all(|sum| (sum - 10.0).abs() < 1e-9));
     let counts = whole.out_of_bag_counts();
     assert!(counts.iter().all(|&count| count <= 6));
@@ -102,10 +102,10 @@ fn shares_are_averaged_over_the_voting_trees() {
     // Six of the twelve trees have a bootstrap sample, which omits a row with probability 1/e.
     let expected = 6.0 * 60.0 * (-1.0_f64).exp();
     assert!((total as f64 - expected).abs() < 40.0, "{total}");
-    let outside = shares(&whole, &x, Voters::OutOfBag, 1);
-    for (shares, count) in outside.iter().zip(&counts) {
-        let known = shares.as_slice().iter().sum::<f64>() > 0.0;
-        assert_eq!(known, *count > 0);
+    let out_of_bag = shares(&whole, &x, Voters::OutOfBag, 1);
+    for (shares, count) in out_of_bag.iter().zip(&counts) {
+        let has_shares = shares.as_slice().iter().sum::<f64>() > 0.0;
+        assert_eq!(has_shares, *count > 0);
     }
 }
 
@@ -128,12 +128,12 @@ fn halves_vote_like_forests_of_their_trees() {
         assert!(pairs.into_iter().all(|(a, b)| (a - b).abs() < 2e-6));
     }
     let second = of_half(ForestHalf::Second);
-    let outside = shares(&whole, &x, Voters::OutOfBag, 1);
+    let out_of_bag = shares(&whole, &x, Voters::OutOfBag, 1);
     let (first_counts, counts) = (half.out_of_bag_counts(), whole.out_of_bag_counts());
     for row in rows {
         let (first_count, count) = (first_counts[row] as f64, counts[row] as f64);
         let halves = first[row].as_slice().iter().zip(second[row].as_slice());
-        for ((a, b), expected) in halves.zip(outside[row].as_slice()) {
+        for ((a, b), expected) in halves.zip(out_of_bag[row].as_slice()) {
             let sum = first_count * a + (count - first_count) * b;
             assert!((sum - count * expected).abs() < 1e-5, "{row}");
         }
@@ -197,7 +197,8 @@ fn engines_draw_the_same_thresholds() {
             MISSING => f64::NAN,
             position => f64::from(position),
         });
-        // Weights too large to expand into repeated rows select the weighted engine.
+        // Trees are grown by one of several engines. Weights too large to expand into repeated rows select the weighted
+        // one.
         let heavy =
             Rankings::new(positions.view(), Some(&[1000.0; 300]), &Interrupt::never()).unwrap();
         for seed in 0..5 {
@@ -209,12 +210,12 @@ fn engines_draw_the_same_thresholds() {
             let params = TreeParams::new(options).unwrap();
             let fit =
                 |y: &Rankings| Tree::fit(&features, y, &params, None, &Interrupt::never()).unwrap();
-            let (fast, weighted) = (fit(&y), fit(&heavy));
-            assert!(fast.leaves() > 10);
-            assert_eq!(fast.nodes().len(), weighted.nodes().len());
-            for index in 0..fast.nodes().len() as u32 {
-                assert_eq!(fast.split(index), weighted.split(index));
-                assert_eq!(fast.node_rows(index), weighted.node_rows(index));
+            let (coded, weighted) = (fit(&y), fit(&heavy));
+            assert!(coded.leaves() > 10);
+            assert_eq!(coded.nodes().len(), weighted.nodes().len());
+            for index in 0..coded.nodes().len() as u32 {
+                assert_eq!(coded.split(index), weighted.split(index));
+                assert_eq!(coded.node_rows(index), weighted.node_rows(index));
             }
             let parallel = TreeParams::new(TreeOptions {
                 n_jobs: 2,
@@ -222,7 +223,7 @@ fn engines_draw_the_same_thresholds() {
             })
             .unwrap();
             let parallel = Tree::fit(&features, &y, &parallel, None, &Interrupt::never()).unwrap();
-            assert_eq!(parallel, fast);
+            assert_eq!(parallel, coded);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Compares aggregators with stored results of the reference implementation. Skipped, with a message, if the golden
-//! files are absent.
+//! Compares aggregators with golden files, the stored results of the reference implementation. Skipped, with a message,
+//! if these files are absent.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,8 @@ use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
 use serde_json::Value;
 
-/// Path of a golden file, in the folder `BUCKETRANK_SHARED`, or `shared` next to the workspace.
+/// Path of a golden file, in the folder `golden` of the folder given by `BUCKETRANK_SHARED`; without this variable, of
+/// the folder `shared` next to the workspace.
 fn golden_file(name: &str) -> PathBuf {
     let shared = std::env::var_os("BUCKETRANK_SHARED").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
@@ -21,6 +22,7 @@ fn golden_file(name: &str) -> PathBuf {
     shared.join("golden").join(name)
 }
 
+/// The aggregator with this name, such as `mc1` or `borda_0.9`, where the number is the threshold β.
 fn parse_aggregator(name: &str) -> Aggregator {
     match name {
         "maximal_lottery" => return Aggregator::MaximalLottery(MaximalLottery),
@@ -87,11 +89,14 @@ fn results_equal_the_reference() {
         refilled
             .fill(&rankings, 0..rankings.len(), &Interrupt::never())
             .unwrap();
+        // The pair order matrix: per pair of labels the share of rankings with the first before the second, where ties
+        // count half.
         let c = parse_matrix(&case["C"]);
         for (found, expected) in evidence.pair_order().as_slice().iter().zip(&c) {
             assert!((found - expected).abs() < 1e-11, "C of case {}", case["id"]);
         }
         for (name, expected) in case["consensus"].as_object().unwrap() {
+            // The reference result depends on rounding or on an arbitrary choice, or is wrong.
             if case["fragile"].get(name).is_some() {
                 continue;
             }

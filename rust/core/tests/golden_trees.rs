@@ -1,5 +1,5 @@
-//! Compares trees with those of the reference implementation, node by node. Skipped, with a message, if the golden
-//! files are absent.
+//! Compares trees, node by node, with golden files, the stored trees of the reference implementation. Skipped, with a
+//! message, if these files are absent.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,8 @@ use bucketrank_core::tree::{Tree, TreeOptions, TreeParams};
 use ndarray::Array2;
 use serde_json::Value;
 
-/// The folder with golden files and data: `BUCKETRANK_SHARED`, or `shared` next to the workspace.
+/// The folder with golden files and data, given by `BUCKETRANK_SHARED`; without this variable, `shared` next to the
+/// workspace.
 fn shared() -> PathBuf {
     std::env::var_os("BUCKETRANK_SHARED").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"),
@@ -18,8 +19,8 @@ fn shared() -> PathBuf {
     )
 }
 
-/// Reads features (columns A…) and positions (columns L…) of a data file.
-fn read(dataset: &str) -> (Array2<f64>, Array2<f64>) {
+/// Reads a data file: the features in the columns whose names start with A, and the positions in the other columns.
+fn read_dataset(dataset: &str) -> (Array2<f64>, Array2<f64>) {
     let text = std::fs::read_to_string(shared().join(format!("data/{dataset}.csv"))).unwrap();
     let mut lines = text.lines();
     let header: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -41,7 +42,8 @@ fn trees_equal_the_reference() {
     let golden: Value = serde_json::from_str(&text).unwrap();
     let mut compared = 0;
     for case in golden["trees"].as_array().unwrap() {
-        let (x, mut y) = read(case["dataset"].as_str().unwrap());
+        let (x, mut y) = read_dataset(case["dataset"].as_str().unwrap());
+        // Per row a string with one character per label, which is 1 if the label is missing.
         if let Some(dropped) = case["dropped"].as_array() {
             for (mut row, dropped) in y.rows_mut().into_iter().zip(dropped) {
                 for (position, flag) in row.iter_mut().zip(dropped.as_str().unwrap().chars()) {

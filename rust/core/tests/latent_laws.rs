@@ -1,4 +1,5 @@
-//! Laws of the latent tie model.
+//! Laws of the latent model of rankings with ties. Its scores are n utilities, then n tie terms, for n labels; they
+//! determine the shares of before, tied and after of each pair of labels.
 
 use bucketrank_core::latent::{pair_shares, Derivatives, LatentRow};
 use proptest::prelude::*;
@@ -14,6 +15,7 @@ fn rows() -> impl Strategy<Value = (Vec<f64>, Vec<u16>)> {
 
 fn shares(scores: &[f64]) -> [Vec<f64>; 3] {
     let n = scores.len() / 2;
+    // Per plane (before, tied, after) one share per pair.
     let mut planes: [Vec<f64>; 3] = std::array::from_fn(|_| vec![0.0; n * (n - 1) / 2]);
     LatentRow::new(scores).write_shares(planes.each_mut().map(Vec::as_mut_slice));
     planes
@@ -83,6 +85,7 @@ proptest! {
             let (up, down) = (at(step), at(-step));
             let slope = (up.0 - down.0) / (2.0 * step);
             prop_assert!((found.gradient[output] - slope).abs() < 1e-7);
+            // The curvature is the negative second derivative.
             let curvature = (down.1 - up.1) / (2.0 * step);
             prop_assert!((found.curvature[output] - curvature).abs() < 1e-7);
         }

@@ -36,9 +36,10 @@ fn tau_x(search: TauXSearch) -> Aggregator {
     Aggregator::TauX(TauX::new(search, None))
 }
 
+/// Searches for the bucket order with the largest expected τ_X, each at least as thorough as the one before.
 const SEARCHES: [TauXSearch; 3] = [TauXSearch::Cut, TauXSearch::Local, TauXSearch::Exact];
 
-/// The methods whose results do not depend on the order of the labels.
+/// The methods whose results do not depend on the order of the label columns.
 fn neutral_aggregators() -> Vec<Aggregator> {
     let mut all = vec![
         borda(0.9),
@@ -107,11 +108,12 @@ fn permutation() -> impl Strategy<Value = Vec<usize>> {
     Just((0..9).collect::<Vec<_>>()).prop_shuffle()
 }
 
-/// Restricts a permutation to the first `n` numbers.
+/// The order of the numbers below `n` in a permutation.
 fn restrict_permutation(permutation: &[usize], n: usize) -> Vec<usize> {
     permutation.iter().copied().filter(|&u| u < n).collect()
 }
 
+/// Probabilities and margin of the maximal lottery, and whether it is unique.
 fn lottery(evidence: &Evidence) -> (Vec<f64>, f64, bool) {
     match LOTTERY
         .explain(evidence, &mut Workspace::default())
@@ -127,13 +129,14 @@ fn lottery(evidence: &Evidence) -> (Vec<f64>, f64, bool) {
     }
 }
 
-/// The label that beats every other label, if it exists.
+/// The Condorcet winner: the label whose share in the pair order matrix is above ½ against each other label, if any.
 fn condorcet_winner(c: &PairOrderMatrix) -> Option<usize> {
     let n = c.labels();
     (0..n).find(|&u| (0..n).all(|v| v == u || c.get(u, v) > 0.5 + 1e-9))
 }
 
-/// The value of the majority game, from a general solver of linear programs.
+/// The value of the majority game, in which both players choose a label and the payoff is the lead of one label over
+/// the other, from a general solver of linear programs.
 fn game_value(c: &PairOrderMatrix) -> f64 {
     let n = c.labels();
     let mut variables = ProblemVariables::new();
@@ -251,7 +254,7 @@ proptest! {
     }
 
     #[test]
-    fn larger_searches_have_larger_expected_tau_x(values in values(0.3), beta in 0.0..2.0_f64) {
+    fn more_thorough_searches_have_larger_expected_tau_x(values in values(0.3), beta in 0.0..2.0_f64) {
         let y = to_dense_ranks(values.view(), &Interrupt::never()).unwrap();
         let evidence = Evidence::from_rankings(&y, Needs::RowStatistics, &Interrupt::never()).unwrap();
         let shares = evidence.pair_shares().unwrap();

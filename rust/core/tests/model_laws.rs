@@ -1,5 +1,5 @@
-//! Laws of fitted trees, forests and linear models; for example, predicted shares equal those that the documented
-//! formulas give for the training rows.
+//! Laws of fitted trees, forests and linear models; for example, predicted pair shares (of before, tied and after)
+//! equal those that the formulas in the documentation of [`Shrinkage`] give for the training rows.
 
 use std::cmp::Ordering;
 
@@ -45,7 +45,7 @@ fn fit_tree(x: &Array2<f64>, y: &Rankings) -> (FittedTree, Features) {
     (tree, features)
 }
 
-/// Weights of the rows of a node that rank label u before, tied with and after label v.
+/// Total weights of the rows of a node that rank label u before, tied with and after label v.
 fn count(tree: &Tree, y: &Rankings, node: u32, u: usize, v: usize) -> [f64; 3] {
     let mut counts = [0.0; 3];
     for &row in tree.node_rows(node) {
@@ -62,7 +62,7 @@ fn count(tree: &Tree, y: &Rankings, node: u32, u: usize, v: usize) -> [f64; 3] {
     counts
 }
 
-/// Shares of a pair at a leaf, from the documented formulas.
+/// Shares of a pair at a leaf, from the formulas of [`Shrinkage`].
 fn reference_shares(
     (tree, y): (&Tree, &Rankings),
     shrinkage: Shrinkage,
@@ -160,9 +160,10 @@ fn soft_routing_mixes_the_leaves_on_both_sides_of_a_threshold() {
         }
     }
     // The shares of a mixture lie between those of its leaves.
-    for number in 0..3 * pairs {
-        let of = |rows: &[Vec<f64>]| -> Vec<f64> { rows.iter().map(|row| row[number]).collect() };
-        let (hard, soft) = (of(&hard), of(&soft));
+    for index in 0..3 * pairs {
+        let column =
+            |rows: &[Vec<f64>]| -> Vec<f64> { rows.iter().map(|row| row[index]).collect() };
+        let (hard, soft) = (column(&hard), column(&soft));
         let low = hard.iter().copied().fold(f64::INFINITY, f64::min) - 1e-9;
         let high = hard.iter().copied().fold(0.0, f64::max) + 1e-9;
         assert!(soft.iter().all(|share| (low..=high).contains(share)));

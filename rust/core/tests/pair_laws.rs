@@ -1,4 +1,4 @@
-//! Laws of pair statistics and metrics on random rankings.
+//! Laws of pair counts, pair order matrices and τ_X on random rankings.
 
 use bucketrank_core::metrics::{tau_x, tau_x_rows};
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};
@@ -58,13 +58,13 @@ proptest! {
     }
 
     #[test]
-    fn fast_unit_counts_equal_row_by_row_counts(y in values(true)) {
+    fn counts_with_unit_weights_equal_row_by_row_counts(y in values(true)) {
         let rankings = to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
-        let mut slow = PairCounts::empty(rankings.labels()).unwrap();
+        let mut row_by_row = PairCounts::empty(rankings.labels()).unwrap();
         for row in rankings.rows() {
-            slow.add(row, 1.0);
+            row_by_row.add(row, 1.0);
         }
-        prop_assert_eq!(PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap(), slow);
+        prop_assert_eq!(PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap(), row_by_row);
     }
 
     #[test]
@@ -80,16 +80,16 @@ proptest! {
     }
 
     #[test]
-    fn tau_x_is_bounded_and_invariant_to_label_order(y in values(false), z in any::<prop::sample::Index>()) {
+    fn tau_x_is_bounded_and_invariant_to_label_order(y in values(false), any_shift in any::<prop::sample::Index>()) {
         let n = y.ncols();
         let a = to_dense_ranks(y.view(), &Interrupt::never()).unwrap();
-        let shift = z.index(n);
+        let shift = any_shift.index(n);
         let order: Vec<usize> = (0..n).map(|label| (label + shift) % n).collect();
         let b = permute_labels(&y, &order);
         prop_assert_eq!(tau_x(&a, &a, &Interrupt::never()).unwrap(), 1.0);
         let value = tau_x(&a, &b, &Interrupt::never()).unwrap();
         prop_assert!((-1.0..=1.0).contains(&value));
-        // Invariant under the same permutation of the labels of both sides.
+        // Permuting the labels of both rankings in the same way changes nothing.
         let (pa, pb) = (permute_labels(&y, &order), {
             let twice: Vec<usize> = order.iter().map(|&label| order[label]).collect();
             permute_labels(&y, &twice)

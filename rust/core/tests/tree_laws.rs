@@ -1,5 +1,6 @@
-//! Properties of trees on random data: the coded and the weighted engine equal a slow reference, integer weights equal
-//! repeated rows, and trees depend neither on the order of the rows nor on the number of threads.
+//! Properties of trees on random data: integer weights equal repeated rows, and trees depend neither on the order of
+//! the rows nor on the number of threads. Trees are grown by the coded engine for unit or small integer weights, and by
+//! the weighted engine for other weights; both equal a slow reference.
 
 use bucketrank_core::aggregate::{Aggregator, Borda};
 use bucketrank_core::error::Error;
@@ -55,7 +56,7 @@ impl Dataset {
     }
 }
 
-/// Random data: features with few or many distinct values, ties, and optionally missing labels and missing features.
+/// Random data: features with few or many distinct values, ties, and optionally missing labels and missing values.
 fn data(max_rows: usize) -> impl Strategy<Value = Dataset> {
     let shape = (1..=max_rows, 1_usize..5, 2_usize..6);
     (shape, any::<u64>(), 0_u32..3, 0_u32..4, 1_u32..7).prop_map(
@@ -70,7 +71,7 @@ fn data(max_rows: usize) -> impl Strategy<Value = Dataset> {
             let x = Array2::from_shape_fn((rows, columns), |(_, column)| {
                 let distinct = [2, 5, 40, 1_000_000][column % 4];
                 let value = f64::from(random(distinct)) / 7.0 - 1.0;
-                // Some columns are complete even if features are missing.
+                // Some columns are complete even if other columns have missing values.
                 if column as u32 != missing_features && random(10) < 2 * missing_features {
                     f64::NAN
                 } else {
@@ -90,7 +91,7 @@ fn data(max_rows: usize) -> impl Strategy<Value = Dataset> {
     )
 }
 
-/// Mean entropy over the pairs, computed from its definition.
+/// Mean over the pairs of labels of the entropy of before, tied and after, computed from its definition.
 fn entropy(data: &Dataset, rows: &[usize], weights: &[f64]) -> f64 {
     let labels = data.y.ncols();
     let mut sum = 0.0;
@@ -114,7 +115,7 @@ fn entropy(data: &Dataset, rows: &[usize], weights: &[f64]) -> f64 {
     sum / (labels * (labels - 1) / 2) as f64
 }
 
-/// Feature, threshold, and whether missing values go left.
+/// A split of the slow reference: feature, threshold, and whether missing values go left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ReferenceSplit {
     feature: usize,
@@ -272,7 +273,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn fast_engine_equals_the_reference(data in data(130), split in 2_usize..9, leaf in 1_usize..4) {
+    fn coded_engine_equals_the_reference(data in data(130), split in 2_usize..9, leaf in 1_usize..4) {
         let options = options(split, leaf);
         let weights = vec![1.0; data.x.nrows()];
         assert_equals_reference(&data.fit(options, None), &grow_reference(&data, &weights, &options))?;
@@ -303,12 +304,12 @@ proptest! {
             .flat_map(|row| std::iter::repeat_n(row, counts[row]))
             .collect();
         let weighted = data.fit(options(2, 1), Some(&weights));
-        let plain = data.select(&repeated).fit(options(2, 1), None);
+        let unweighted = data.select(&repeated).fit(options(2, 1), None);
         let without_rows = |tree: &Tree| -> Vec<_> {
             let nodes = shape(tree).into_iter().zip(tree.nodes());
             nodes.map(|((feature, thresholds, _, impurity), node)| (feature, thresholds, impurity, node.weight)).collect()
         };
-        prop_assert_eq!(without_rows(&weighted), without_rows(&plain));
+        prop_assert_eq!(without_rows(&weighted), without_rows(&unweighted));
     }
 
     #[test]
@@ -374,7 +375,7 @@ fn growing_stops_when_interrupted() {
     }
 }
 
-/// Large nodes without signal, where the bounds prune nothing.
+/// Large nodes whose features do not predict the rankings, so that the coded engine's bounds prune no split.
 #[test]
 fn engines_agree_on_features_with_many_values() {
     let mut state = 7_u64;
@@ -428,7 +429,7 @@ fn assert_same_shape(coded: &Tree, weighted: &Tree) {
     }
 }
 
-/// With more than 128 pairs, the rows of pair codes are padded to a larger multiple.
+/// With more than 128 pairs, the rows of pair codes (one byte per pair of labels) are padded to a larger multiple.
 #[test]
 fn engines_agree_on_many_labels() {
     for (labels, missing) in [(17, 0), (20, 0), (20, 9)] {

@@ -1,4 +1,4 @@
-//! Bindings of `bucketrank_core::aggregate`.
+//! Bindings of `bucketrank_core::aggregate`: the consensus of rankings or of pair statistics.
 
 use bucketrank_core::aggregate::{
     self as core, aggregate_each, estimate_cost, Aggregator, BatchOptions, Evidence, Needs,
@@ -59,7 +59,8 @@ pub fn explain<'py>(
     Ok(to_dict(py, explanation)?)
 }
 
-/// Applies a method of the aggregator to evidence.
+/// Applies a method of the aggregator (`aggregate` or `explain`) to the statistics of rankings that it needs, which
+/// `evidence` computes.
 pub fn apply<T: Send>(
     py: Python<'_>,
     spec: &AggregatorSpec,
@@ -73,8 +74,8 @@ pub fn apply<T: Send>(
     })
 }
 
-/// Returns a closure that reads weighted rankings and computes their evidence; [`apply`] calls it while detached from
-/// the interpreter.
+/// Returns a closure that reads weighted rankings and computes the statistics that an aggregator needs; [`apply`] calls
+/// it while detached from the interpreter.
 fn prepare_evidence<'a>(
     y: &'a Positions<'_>,
     weights: &MaybeWeights<'_>,
@@ -109,7 +110,7 @@ fn largest_cost(aggregator: &Aggregator, sets: &[View<'_>]) -> usize {
     costs.max().unwrap_or(1)
 }
 
-/// The consensus of a pair order matrix.
+/// The consensus of a pair order matrix: per pair of labels the share of before, plus half of the share of tied.
 #[pyfunction]
 pub fn aggregate_pair_order<'py>(
     py: Python<'py>,

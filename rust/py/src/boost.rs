@@ -1,4 +1,4 @@
-//! Bindings of `bucketrank_core::boost`.
+//! Bindings of `bucketrank_core::boost`: gradient boosting of utilities and tie terms, the scores of the labels.
 
 use bucketrank_core::boost::{
     BoostOptions, BoostParams, Booster as CoreBooster, EarlyStopping, Observer,
@@ -51,7 +51,7 @@ impl BoosterSpec<'_> {
         })?)
     }
 
-    /// Early stopping, if rows are held out. The patience is checked in any case.
+    /// Early stopping, if rows are held out for validation. The patience is always checked.
     fn early_stopping(&self) -> Result<Option<EarlyStopping>> {
         let patience = count("patience", &self.patience, 1)?;
         let stopping = |validation_share| EarlyStopping {
@@ -80,7 +80,7 @@ pub struct Booster {
 
 #[pymethods]
 impl Booster {
-    /// Boosts trees; `on_round` is called with the number of each round and its validation score.
+    /// Boosts trees; after each round, `on_round` is called with the number of the round and its validation score.
     #[staticmethod]
     fn fit<'py>(
         py: Python<'py>,

@@ -14,11 +14,12 @@ use crate::aggregate::{apply, positions_of};
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{whole_numbers, write_shares, MaybeWeights, Positions};
 use crate::border::board_data::{unit_kind, BoardInput, ComparisonInput, CountInput};
-use crate::border::errors::{BorderError, Result};
+use crate::border::errors::{BindingError, Result};
 use crate::border::run::run;
 use crate::explanation::to_dict;
 
-/// One row per pair with before, tied and after; and the weight of the rows with each label.
+/// A table with one row per pair and the columns before, tied and after; and per label the weight of the rows that rank
+/// it.
 type Counts<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// Counts the pairs of comparisons.
@@ -82,7 +83,7 @@ pub fn explain_counts<'py>(
     Ok(to_dict(py, explanation)?)
 }
 
-/// Connected component of each label; components are numbered from the largest to the smallest.
+/// Index of the component of each label among the components of labels connected by comparisons, largest first.
 #[pyfunction]
 pub fn connected_components<'py>(
     py: Python<'py>,
@@ -125,7 +126,7 @@ pub fn fit_davidson<'py>(
 fn davidson(spec: &AggregatorSpec) -> Result<Davidson> {
     match spec.aggregator()? {
         Aggregator::Davidson(davidson) => Ok(davidson),
-        _ => Err(BorderError::value("expected Davidson's model".into())),
+        _ => Err(BindingError::value("expected Davidson's model".into())),
     }
 }
 
@@ -145,7 +146,8 @@ impl DavidsonOptions {
         }
     }
 
-    /// Whether standard errors are robust: by default where the contests of a unit depend on each other.
+    /// Whether standard errors are robust: by default if the comparisons of a unit (a group or a ranking) depend on
+    /// each other.
     fn is_robust(&self, sample: &ContestSample) -> bool {
         let is_dependent = self.by_group || sample.units.largest() > 2;
         // A single unit says nothing about the differences between units.

@@ -58,8 +58,8 @@ pub fn split_seeds(seed: u64, missing: f64, repeat: u32, fold: u32) -> (u64, u64
     (split.missing_seed(seed), split.learner_seed(seed))
 }
 
-/// A job as passed by the Python layer: index of the problem, share of missing labels, repeat, fold, and the indices of
-/// tree and aggregators.
+/// A job of the core as passed by the Python layer: index of the problem, share of labels to drop, repeat, fold, index
+/// of the tree, and index of the list of aggregators.
 type Task = (usize, f64, u32, u32, usize, usize);
 
 /// Specifications of trees and aggregators; tasks refer to them by index.
@@ -139,18 +139,18 @@ pub fn cross_validate<'py>(
     let methods = methods.methods()?;
     let jobs = methods.jobs(&problems, n_folds, &tasks)?;
     let done = run_with_callbacks(py, |interrupt, raised| {
-        let mut report = |job, row| raised.call(interrupt, &finished, (job, to_tuple(&row)));
+        let mut report = |job, found| raised.call(interrupt, &finished, (job, to_tuple(&found)));
         core::cross_validate(&jobs, n_jobs, interrupt, &mut report)
     })?;
     let failure = |failed: FailedJob| (failed.job, failed.error.to_string());
     Ok(done.err().map(failure))
 }
 
-/// Leaves, depth, seconds for the tree, mean number of true buckets; for each aggregator τ_X, mean number of
-/// buckets, seconds.
-type Row = (usize, usize, f64, f64, Vec<(f64, f64, f64)>);
+/// Number of leaves, depth, seconds to grow the tree, mean number of buckets of the held-out rankings; for each
+/// aggregator the rank correlation τ_X, the mean number of predicted buckets, and seconds.
+type EvaluationTuple = (usize, usize, f64, f64, Vec<(f64, f64, f64)>);
 
-fn to_tuple(evaluation: &Evaluation) -> Row {
+fn to_tuple(evaluation: &Evaluation) -> EvaluationTuple {
     let outcomes = evaluation.outcomes.iter();
     let outcomes = outcomes.map(|outcome| {
         let seconds = outcome.consensus_time.as_secs_f64();

@@ -1,4 +1,4 @@
-//! Conversion of explanations to Python.
+//! Conversion of explanations (a consensus with the intermediate results of its method) to Python.
 
 use bucketrank_core::aggregate::{Details, Explanation};
 use numpy::IntoPyArray;
@@ -21,7 +21,7 @@ macro_rules! set_details {
     };
 }
 
-/// The consensus and the intermediate results of the method, by name.
+/// A dictionary of the consensus and the intermediate results of the method.
 pub fn to_dict(py: Python<'_>, explanation: Explanation) -> PyResult<Bound<'_, PyDict>> {
     let result = PyDict::new(py);
     result.set_item("positions", positions_of(py, &explanation.order))?;

@@ -1,4 +1,4 @@
-//! Bindings of `bucketrank_core::forest`.
+//! Bindings of `bucketrank_core::forest`: ensembles of trees, which predict pair shares or their consensus.
 
 use bucketrank_core::error;
 use bucketrank_core::features::Features;
@@ -13,7 +13,7 @@ use crate::border::arrays::{
     copy_shares, order_table, require_orders, require_shares, share_tables, whole_numbers, Matrix,
     MaybeWeights, OrderTable, Positions, ShareTables,
 };
-use crate::border::errors::{BorderError, Result};
+use crate::border::errors::{BindingError, Result};
 use crate::border::models;
 use crate::border::run::{run, run_jobs};
 use crate::tree::TreeSpec;
@@ -29,7 +29,7 @@ fn parse_variant(name: &str) -> Result<ForestVariant> {
         "bootstrap" => Ok(ForestVariant::Bootstrap),
         "extra_trees" => Ok(ForestVariant::ExtraTrees),
         "mixed" => Ok(ForestVariant::Mixed),
-        other => Err(BorderError::value(format!("unknown variant {other:?}"))),
+        other => Err(BindingError::value(format!("unknown variant {other:?}"))),
     }
 }
 
@@ -85,7 +85,8 @@ impl Forest {
         Ok(Self { forest })
     }
 
-    /// The consensus of each row.
+    /// The consensus of the averaged shares of each row, smoothed by an m-estimate of `strength`. With `out_of_bag`,
+    /// the rows are the training rows, and only trees grown without a row count.
     fn consensus<'py>(
         &self,
         py: Python<'py>,
@@ -105,7 +106,7 @@ impl Forest {
         Ok(order_table(&orders, labels).into_pyarray(py))
     }
 
-    /// The averaged shares of before, tied and after, per row and pair of labels.
+    /// The averaged shares of before, tied and after, per row and pair of labels; arguments as for `consensus`.
     fn pair_shares<'py>(
         &self,
         py: Python<'py>,

@@ -1,4 +1,5 @@
-//! Bindings of `bucketrank_core::latent`, and of bucket orders from scores.
+//! Bindings of `bucketrank_core::latent`: pair shares and bucket orders from scores (a utility and a tie term per
+//! label).
 
 use bucketrank_core::error;
 use bucketrank_core::latent::LatentRow;
@@ -14,10 +15,11 @@ use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
     require_orders, require_shares, write_shares, Matrix, OrderTable, ShareTables,
 };
-use crate::border::errors::{BorderError, Result};
+use crate::border::errors::{BindingError, Result};
 use crate::border::run::{run, run_jobs};
 
-/// Shares of before, tied and after, rows × pairs × 3, from rows of scores (n utilities, n tie terms).
+/// Shares of before, tied and after, rows × pairs × 3, from rows of scores (n utilities, n tie terms). `compared` says
+/// per label whether the training rankings compare it with another label.
 #[pyfunction]
 pub fn latent_pair_shares<'py>(
     py: Python<'py>,
@@ -41,7 +43,7 @@ fn require_scores(found: usize, labels: usize) -> Result<()> {
         return Ok(());
     }
     let message = format!("the number of scores per row is {found}; expected {expected}");
-    Err(BorderError::value(message))
+    Err(BindingError::value(message))
 }
 
 /// One table of pair shares per row of scores.

@@ -1,4 +1,4 @@
-//! Bindings of `bucketrank_core::leaderboard`.
+//! Bindings of `bucketrank_core::leaderboard`: resampled scores of labels, and which labels they separate.
 
 use bucketrank_core::aggregate::{Aggregator, Scorer};
 use bucketrank_core::comparisons::{Effects, UnitKind};
@@ -88,17 +88,17 @@ fn sample_to_dict(py: Python<'_>, sample: ScoreSample) -> PyResult<Bound<'_, PyD
     Ok(result)
 }
 
-/// Options of the comparison of all labels.
+/// Options of the tests which labels differ.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct SeparationOptions {
     simultaneous: bool,
-    /// The confidence of simultaneous comparisons, or the critical value of single ones.
+    /// If `simultaneous`, the joint confidence of all comparisons; otherwise the critical value of each comparison.
     level: f64,
     tolerance: f64,
 }
 
-/// The matrix of separated labels, ranks, rank intervals and tiers.
+/// Which label is significantly ahead of which (`ahead`), with the ranks, rank intervals and tiers that follow.
 #[pyfunction]
 pub fn separate_labels<'py>(
     py: Python<'py>,
@@ -142,7 +142,7 @@ impl SeparationOptions {
     }
 }
 
-/// Ranks, and the rank intervals and tiers that follow from the matrix `ahead` of separated labels.
+/// Ranks, and the rank intervals and tiers that follow from the matrix `ahead`.
 fn rank_columns(
     scores: &[f64],
     components: &[usize],

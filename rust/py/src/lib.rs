@@ -21,10 +21,11 @@ use pyo3::prelude::*;
 
 /// Kernels of bucketrank; the public, documented interface is the package `bucketrank`.
 ///
-/// Works without the global interpreter lock: all classes are frozen, and `tests/test_threads.py` calls them from several
-/// threads of a free-threaded Python.
+/// Works without the global interpreter lock: all classes are frozen, and `tests/test_threads.py` calls them from
+/// several threads of a free-threaded Python.
 #[pymodule(gil_used = false)]
 mod _core {
+    // The consensus of rankings, pair order matrices (shares of before, plus half of tied) or tables of pair shares.
     #[pymodule_export]
     use crate::aggregate::{
         aggregate, aggregate_many, aggregate_pair_order, aggregate_pair_orders,
@@ -32,25 +33,32 @@ mod _core {
     };
     #[pymodule_export]
     use crate::boost::Booster;
+    // Checks of the parameters of estimators.
     #[pymodule_export]
     use crate::border::params::{check_bounded_count, check_ranker_counts, resolve_tree_sizes};
+    // Whether sets of rankings are arrays that need no further check.
     #[pymodule_export]
     use crate::border::sets::are_plain_sets;
+    // Counts of pairs, and what is computed from them.
     #[pymodule_export]
     use crate::comparisons::{
         aggregate_counts, connected_components, count_comparisons, count_rankings, explain_counts,
         fit_davidson,
     };
+    // A `Problem` is a dataset to cross-validate on.
     #[pymodule_export]
     use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
     #[pymodule_export]
     use crate::forest::Forest;
+    // Bucket orders and pair shares from utilities and tie terms.
     #[pymodule_export]
     use crate::latent::{aggregate_scores, latent_pair_shares};
+    // Scores of resampled data, and the labels whose scores differ significantly.
     #[pymodule_export]
     use crate::leaderboard::{resample_scores, separate_labels};
     #[pymodule_export]
     use crate::linear::LinearModel;
+    // `samples`: one value per row; `ranked`: on the labels that both rankings rank.
     #[pymodule_export]
     use crate::metrics::{
         bucket_count_differences, check_weights, kendall_tau_samples, pair_agreements,

@@ -1,4 +1,4 @@
-//! Bindings of `bucketrank_core::linear`.
+//! Bindings of `bucketrank_core::linear`: utilities and tie terms, the scores of the labels, as linear functions.
 
 use bucketrank_core::linear::{
     CategoricalFeature, LinearModel as CoreLinearModel, LinearOptions, LinearParams,

@@ -10,7 +10,7 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
 use crate::border::arrays::{weights_to_vec, MaybeWeights, OrderTable, Positions, View};
-use crate::border::errors::{BorderError, Result};
+use crate::border::errors::{BindingError, Result};
 use crate::border::run::run;
 
 /// One number per row.
@@ -84,7 +84,7 @@ pub fn kendall_tau_samples<'py>(
     Ok(values.into_pyarray(py))
 }
 
-/// Pairs of labels of each row: concordant, discordant, tied in the first, in the second, in both.
+/// Numbers of pairs of labels of each row: concordant, discordant, tied in the first, in the second, in both.
 #[pyfunction]
 pub fn pair_agreements<'py>(
     py: Python<'py>,
@@ -137,7 +137,7 @@ fn overlap_ties(name: &str) -> Result<OverlapTies> {
         "w" => Ok(OverlapTies::Together),
         other => {
             let message = format!("ties is {other:?}; expected 'a', 'b' or 'w'");
-            Err(BorderError::value(message))
+            Err(BindingError::value(message))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Bindings of `bucketrank_core::mixture`: predictions of several fitted models at once, and their fit.
+//! Bindings of `bucketrank_core::mixture`: weighted mixtures of a forest, boosters and linear models (the components).
 
 use bucketrank_core::boost::BoosterStage;
 use bucketrank_core::error;
@@ -34,7 +34,7 @@ pub struct MixtureOptions<'py> {
     variant: String,
     trees: usize,
     shrinkage_strength: f64,
-    /// The parameters of one booster per part.
+    /// The parameters of one booster per part of the rows.
     boosters: Vec<BoosterSpec<'py>>,
     linear: LinearSpec<'py>,
     /// The categorical features and their numbers of categories.
@@ -43,10 +43,11 @@ pub struct MixtureOptions<'py> {
     n_jobs: usize,
 }
 
-/// Indices of rows or parts.
+/// Indices of rows, or of parts of the rows.
 type Indices<'py> = PyReadonlyArray1<'py, i64>;
 
-/// The part that holds out each row, the rows that rounds and weights are chosen on, and the rows of each linear model.
+/// Per row the index of the part whose models hold it out; the rows on which rounds and weights are chosen; and per
+/// part the rows that its linear model is fitted on.
 type HeldOut<'py> = (Indices<'py>, Indices<'py>, Vec<Indices<'py>>);
 
 fn held_out_rows((part_of, evidence, linear): HeldOut<'_>) -> HeldOutRows {
@@ -79,7 +80,8 @@ impl MixtureOptions<'_> {
     }
 }
 
-/// A log-linear pool: order weights and tie weights of the components, the tie offset, and the share of the pool.
+/// A log-linear pool of the components: the weights of their log ratios of before and after, the weights of their log
+/// ratios of tied and not tied, the offset of ties, and the share of the pool in the mixed shares.
 type Pool = (Vec<f64>, Vec<f64>, f64, f64);
 
 /// A fitted mixture: a dictionary for Python.
@@ -144,7 +146,7 @@ pub fn fit_mixture<'py>(
     Ok(fitted.into())
 }
 
-/// A fitted model with the further arguments of its predictions: a tuple in Python.
+/// A tuple of a fitted model and the other arguments of its predictions.
 pub enum FittedModel {
     /// A forest and the strength of its m-estimate.
     Forest(Py<Forest>, f64),
@@ -188,7 +190,7 @@ impl FittedModel {
     }
 }
 
-/// The components of a mixture: weights and models.
+/// The components of a mixture: the weight of each, and its models.
 type Components = Vec<(f64, Vec<FittedModel>)>;
 
 /// Number of labels; 0 without models.

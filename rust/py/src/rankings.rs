@@ -42,7 +42,8 @@ pub fn drop_labels<'py>(
     rankings_to_array(py, &dropped)
 }
 
-/// The position of each category in the order learnt from the rankings; negative codes are missing.
+/// The position of each category in an order of the categories that is computed from the rankings of their rows.
+/// Negative codes are missing.
 #[pyfunction]
 pub fn order_categories<'py>(
     py: Python<'py>,
@@ -65,7 +66,7 @@ fn category_codes(codes: &PyReadonlyArray1<'_, i64>) -> Vec<u32> {
     codes.as_array().iter().map(code).collect()
 }
 
-/// The pair order matrix C.
+/// The pair order matrix: per pair of labels the share of before, plus half of the share of tied.
 #[pyfunction]
 pub fn pair_order_matrix<'py>(
     py: Python<'py>,

@@ -1,4 +1,5 @@
-//! Containers of estimators and of pair counts: a description, and parts that are arrays or fitted models.
+//! Containers (files or pickles) of estimators and of pair counts: a description in JSON, and parts that are arrays or
+//! fitted models.
 
 use bucketrank_core::boost::Booster as CoreBooster;
 use bucketrank_core::error;

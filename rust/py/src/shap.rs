@@ -1,4 +1,4 @@
-//! Bindings of `bucketrank_core::shap`.
+//! Bindings of `bucketrank_core::shap`: SHAP values of the scores of labels.
 
 use bucketrank_core::shap::ScoreModel;
 use ndarray::Array3;

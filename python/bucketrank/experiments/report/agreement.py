@@ -30,7 +30,7 @@ _MOST_COLUMNS = 12
 
 
 def agreement_section(study: Study) -> Section:
-    """Return the section with one table of mean τ_X per level, and the curve over the levels."""
+    """Return the section with one table of mean τ_X per level of missing labels, and the curves over the levels."""
     cube = study.summary()
     spread = half_widths(cube, int(study.settings["n_folds"]))
     near = not_worse(study)
@@ -49,7 +49,7 @@ def agreement_section(study: Study) -> Section:
 
 
 class _LevelTable:
-    """The table of one level: methods are rows if there are more methods than datasets, else columns."""
+    """The table of one level of missing labels; methods are rows if they are more than the datasets, else columns."""
 
     def __init__(
         self, cube: Summary, level: int, spread: NDArray[np.float64], near: NDArray[np.bool_]
@@ -75,11 +75,11 @@ class _LevelTable:
         head, cells = columns[:n_head], columns[n_head:]
         blocks = [cells[i : i + _MOST_COLUMNS] for i in range(0, len(cells), _MOST_COLUMNS)]
         found = []
-        for number, block in enumerate(blocks):
-            rest = f" ({number + 1} of {len(blocks)})" if len(blocks) > 1 else ""
+        for number, block in enumerate(blocks, start=1):
+            suffix = f" ({number} of {len(blocks)})" if len(blocks) > 1 else ""
             found.append(
                 Table(
-                    self.title + rest,
+                    self.title + suffix,
                     (first, *head, *block),
                     meaning="not shown to be worse than the best of the dataset (corrected t-test over the folds, 5 %)",
                     best_meaning="best of the dataset",
@@ -147,7 +147,7 @@ def _curves(cube: Summary) -> list[Figure]:
 
 
 def methods_section(study: Study) -> Section | None:
-    """Return a section with a sentence per method that is not one of the paper's; None if all are."""
+    """Return a section with a sentence per method that is not in PAPER_AGGREGATORS; None if there is no such method."""
     learners = dict(study.settings.get("learners", {}))
     names = [name for name in study.methods if name not in PAPER_AGGREGATORS]
     if not names:
@@ -168,7 +168,7 @@ def _explanation(name: str, learners: dict[str, Any]) -> str:
     if name == ALL_TIED:
         return "A baseline that ties all labels, whatever the features."
     if name in METHODS:
-        return f"{_summary(type(get_aggregator(name)))} Applied to {_evidence(name, learners)}."
+        return f"{_summary(type(get_aggregator(name)))} Applied to {_input_of(name, learners)}."
     written = str(learners.get(name, {}).get("ranker", ""))
     for learner in learners.values():
         written = str(learner.get("aggregators", {}).get(name, written))
@@ -179,8 +179,8 @@ def _explanation(name: str, learners: dict[str, Any]) -> str:
     return f"{_summary(known)} Written as {written.rpartition('.estimators.')[2].partition('.')[2] or written}."
 
 
-def _evidence(name: str, learners: dict[str, Any]) -> str:
-    """Return what the aggregator is applied to: leaves of the tree, or predictions of another shared model."""
+def _input_of(name: str, learners: dict[str, Any]) -> str:
+    """Return what the aggregator is applied to: leaves of the tree, or predictions of another learner."""
     shared = [learner for learner in learners.values() if name in learner.get("aggregators", {})]
     is_tree = all("PartialLabelRankingTree(" in str(learner.get("ranker")) for learner in shared)
     return "the leaves of the tree" if is_tree else "the predictions of the shared model"

@@ -68,25 +68,25 @@ def _tests(study: Study, level: int) -> Section | None:
     scores = MeanCube.of(study, "tau_x").finished_scores(level)
     if scores is None:
         return None
-    against, pairs = holm(scores), nemenyi(scores)
+    control_test, pair_test = holm(scores), nemenyi(scores)
     height = _diagram_height(scores)
     share = percent(study.missing[level])
     figures = (
         Figure(
             f"Average ranks at {share} missing labels; bars join methods that are not shown to differ (Nemenyi)",
-            lambda ax: plot_critical_difference(pairs, ax=ax),
+            lambda ax: plot_critical_difference(pair_test, ax=ax),
             (11.0, height),
         ),
         Figure(
             f"Average ranks at {share} missing labels; the bar covers methods that are not shown to differ "
-            f"from {against.control} (Holm)",
-            lambda ax: plot_critical_difference(against, ax=ax),
+            f"from {control_test.control} (Holm)",
+            lambda ax: plot_critical_difference(control_test, ax=ax),
             (11.0, height),
         ),
     )
-    more = (pairs.table(), wilcoxon(scores).table(), win_tie_loss(scores).table())
+    more = (pair_test.table(), wilcoxon(scores).table(), win_tie_loss(scores).table())
     title = f"Significance at {share} missing labels"
-    return Section(title, (), (against.table(),), figures, more)
+    return Section(title, (), (control_test.table(),), figures, more)
 
 
 def _diagram_height(scores: ScoreTable) -> float:
@@ -148,14 +148,15 @@ def _true_buckets(study: Study) -> NDArray[np.float64]:
     """Return the mean number of true buckets per level and dataset; NaN where no method has a result."""
     mean = MeanCube.of(study, "buckets_true").mean
     has_result = ~np.isnan(mean)
-    number = has_result.sum(axis=2)
+    count = has_result.sum(axis=2)
     total = np.where(has_result, mean, 0).sum(axis=2)
     result: NDArray[np.float64] = np.full(total.shape, np.nan)
-    np.divide(total, number, out=result, where=number > 0)
+    np.divide(total, count, out=result, where=count > 0)
     return result
 
 
 def _nearest(cube: MeanCube, level: int, order: Any, method: int) -> Any:
+    """Return, in the given order of the datasets, whether no other method is closer to 0 than this one."""
     distance = as_printed(np.abs(cube.mean[level, order]), 2)
     smallest = np.min(np.where(np.isnan(distance), np.inf, distance), axis=1)
     return distance[:, method] == smallest

@@ -99,6 +99,7 @@ def _first_few(test: HolmTest, names: list[str]) -> list[str]:
 
 
 def _which(names: tuple[str, ...], n_others: int) -> str:
+    """Return the names of methods as words; if they are all others, or more than three, they are not listed."""
     if len(names) == n_others:
         return "all others" if n_others > 1 else names[0]
     return join_names(names) if len(names) <= 3 else f"the other {len(names)} methods"
@@ -131,10 +132,10 @@ def _highest_mean(cube: MeanCube, level: int, rows: list[int]) -> str:
 
 
 def _across_levels(cube: MeanCube) -> str:
-    """Compare how much of its mean each method loses from the lowest to the highest level, on datasets with both.
+    """Compare how much of its mean each method loses from the lowest to the highest level of missing labels.
 
-    Only methods that are not worse than the best at the lowest level are compared: a method that predicts badly has
-    little to lose.
+    Only datasets with all results at both levels are used, and only methods that are not worse than the best at the
+    lowest level are compared: a method that predicts badly has little to lose.
     """
     first, last = int(np.argmin(cube.missing)), int(np.argmax(cube.missing))
     rows = sorted(set(cube.finished(first)) & set(cube.finished(last)))
@@ -163,7 +164,10 @@ def _across_levels(cube: MeanCube) -> str:
 
 
 def _not_worse(cube: MeanCube, level: int, rows: list[int]) -> list[int]:
-    """Return the methods that do not differ significantly from the best one; on a single dataset, those near it."""
+    """Return the methods that do not differ significantly from the best one.
+
+    On a single dataset, these are the methods whose interval overlaps the interval of the best one.
+    """
     if len(rows) == 1:
         return np.flatnonzero(cube.near_best[level, rows[0]]).tolist()
     scores = ScoreTable(cube.mean[level, rows], [cube.datasets[i] for i in rows], cube.methods)
@@ -172,7 +176,7 @@ def _not_worse(cube: MeanCube, level: int, rows: list[int]) -> list[int]:
 
 
 def _bucket_sentence(study: Study) -> str:
-    """Compare the mean absolute difference, because too many and too few buckets would cancel in a mean."""
+    """Compare the mean absolute error of the number of buckets; in a mean, too many and too few would cancel."""
     cube = bucket_error_means(study).without_baseline()
     rows = cube.finished(0)
     if not rows or len(cube.methods) < 2:
@@ -209,7 +213,7 @@ def _time_sentence(study: Study) -> str:
 
 
 def _baseline_sentence(cube: MeanCube) -> str:
-    """Report the all-tied baseline at the first level, and the datasets on which it beats every method."""
+    """Report the all-tied baseline at the first level of missing labels, and where it beats every method."""
     rows, level = cube.finished(0), f"at {percent(cube.missing[0])} missing labels"
     if ALL_TIED not in cube.methods or len(cube.methods) < 2 or not rows:
         return ""

@@ -6,7 +6,8 @@ use crate::bucket_order::BucketOrder;
 use crate::error::Result;
 use crate::pairs::PairOrderMatrix;
 
-/// Borda's rule on the pair order matrix C.
+/// Borda's rule on the pair order matrix C, where C(u,v) is the share of rankings that place u before v, ties counting
+/// half.
 ///
 /// Labels are sorted by their score S(u) = Σ_{v≠u} C(u,v), largest first. A label joins the bucket of the label before
 /// it if the drop in score is at most β, so ties cascade. O(n²).
@@ -42,7 +43,7 @@ impl Borda {
     }
 
     fn cut_into_buckets(self, scores: &[f64], order: &mut Vec<usize>) -> BucketOrder {
-        BucketOrder::from_scores_in(scores, |drop| !exceeds(drop, self.beta), order)
+        BucketOrder::from_scores_with_buffer(scores, |drop| !exceeds(drop, self.beta), order)
     }
 }
 

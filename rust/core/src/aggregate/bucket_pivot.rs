@@ -8,12 +8,12 @@ use crate::pairs::PairOrderMatrix;
 
 /// Bucket pivot algorithm with least-indecision pivots, multi-pivot means and two stages.
 ///
-/// The label whose comparisons are closest to "before", "tied" or "after" becomes the pivot and starts the central
-/// bucket. For every other label u, the mean of C(c,u) over the labels c of the bucket is computed: u joins the bucket
-/// if the mean is within ½ ± β, goes left if it is below and right if it is above. In the second stage, left and right
-/// labels are compared again with the grown bucket. The left and the right part are then partitioned in the same way.
-/// Among labels of equal indecision the first in the list is the pivot, so the result depends on the order of the
-/// labels. O(n²).
+/// C(u,v) is the share of rankings that place u before v, ties counting half. The label whose comparisons are closest
+/// to "before", "tied" or "after" becomes the pivot and starts the central bucket. For every other label u, the mean of
+/// C(c,u) over the labels c of the bucket is computed: u joins the bucket if the mean is within ½ ± β, goes left
+/// (before the bucket) if it is below and right if it is above. In the second stage, left and right labels are compared
+/// again with the grown bucket. The left and the right part are then partitioned in the same way. Among labels of equal
+/// indecision the first in the list is the pivot, so the result depends on the order of the labels. O(n²).
 ///
 /// Reference: J. A. Aledo, J. A. Gámez and A. Rosete, *Utopia in the solution of the bucket order problem*,
 /// Decision Support Systems 97, 2017.
@@ -86,7 +86,7 @@ fn fill_indecision(pair_order: &PairOrderMatrix, indecision: &mut Vec<f64>) {
     }));
 }
 
-/// Σ |C(u,v) − B(u,v)| over ordered pairs, with the bucket matrix B of `order`.
+/// Σ |C(u,v) − B(u,v)| over ordered pairs, with the bucket matrix B of `order`: 1 before, ½ tied, 0 after.
 fn distance_to_order(pair_order: &PairOrderMatrix, order: &BucketOrder) -> f64 {
     let positions = order.positions();
     let mut total = 0.0;
@@ -106,12 +106,13 @@ fn distance_to_order(pair_order: &PairOrderMatrix, order: &BucketOrder) -> f64 {
 /// State of the recursion, on one list of labels that is permuted in place.
 #[derive(Debug, Default)]
 pub(super) struct Partition {
-    /// All labels; finished buckets are in their final place.
+    /// All labels; the labels of finished buckets are at their final indices.
     labels: Vec<usize>,
     /// Whether a bucket starts at this index of `labels`.
     starts: Vec<bool>,
     /// Stack of the parts of `labels` that are not partitioned yet.
     pending: Vec<(usize, usize)>,
+    /// Labels before, in and after the central bucket of the current part.
     left: Vec<usize>,
     central: Vec<usize>,
     right: Vec<usize>,
@@ -119,6 +120,7 @@ pub(super) struct Partition {
     remaining: Vec<usize>,
     /// Σ C(central label, ·) over the central bucket.
     sums: Vec<f64>,
+    /// Pivots in the order in which they were chosen.
     pub(super) pivots: Vec<usize>,
 }
 
@@ -179,11 +181,11 @@ impl Partition {
         }
 
         let parts = [&self.left, &self.central, &self.right];
-        for (place, &label) in self.labels[from..to]
+        for (slot, &label) in self.labels[from..to]
             .iter_mut()
             .zip(parts.into_iter().flatten())
         {
-            *place = label;
+            *slot = label;
         }
         let start = from + self.left.len();
         let end = start + self.central.len();

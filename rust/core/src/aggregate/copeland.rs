@@ -8,8 +8,8 @@ use crate::pairs::PairOrderMatrix;
 
 /// Copeland's rule on the pair order matrix C.
 ///
-/// Label u wins against v (1 point) if C(u,v) is above ½ + β, draws (½ point) if it is within ½ ± β, and loses
-/// otherwise. Labels with equal points are tied. O(n²).
+/// C(u,v) is the share of rankings that place u before v, ties counting half. Label u wins against v (1 point) if it is
+/// above ½ + β, draws (½ point) if it is within ½ ± β, and loses otherwise. Labels with equal points are tied. O(n²).
 ///
 /// Reference: A. H. Copeland, *A reasonable social welfare function*, 1951.
 #[derive(Debug, Clone, Copy, PartialEq)]

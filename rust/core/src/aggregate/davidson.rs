@@ -1,4 +1,5 @@
-//! [`Davidson`]: the consensus of a fitted latent model.
+//! [`Davidson`]: the consensus of Davidson's model, which has a utility (log-strength) and a tie term (tendency to be
+//! tied) per label.
 
 use super::tau_x::TauX;
 use super::{Aggregate, Details, Evidence, Explanation, Needs, Workspace};
@@ -10,10 +11,10 @@ use crate::latent::{
 };
 use crate::pairs::{PairCounts, PairShares};
 
-/// Fits a utility and a tie term to each label, with normal priors around 0, and aggregates the fitted shares by
-/// [`TauX`]. Pairs that no ranking compares get the shares predicted by the model; pairs with a label that was
-/// never compared get shares of ⅓. With [`TieRule::Half`] labels are ordered by utility, and only equal utilities are
-/// tied.
+/// Fits a utility and a tie term to each label, with normal priors around 0, and aggregates the fitted pair shares (of
+/// before, tied and after) by [`TauX`]. Pairs that no ranking compares get the shares predicted by the model; pairs
+/// with a label that was never compared get shares of ⅓. With [`TieRule::Half`] (a tie is half a win) labels are
+/// ordered by utility, and only equal utilities are tied.
 ///
 /// Reference: R. R. Davidson, *On extending the Bradley–Terry model to accommodate ties in paired comparison
 /// experiments*, Journal of the American Statistical Association 65, 1970.
@@ -63,7 +64,8 @@ impl Davidson {
         self.ties
     }
 
-    /// The bucket order of fitted scores.
+    /// The bucket order of fitted scores: utilities, then tie terms unless ties count half. Effects after them are not
+    /// used.
     ///
     /// # Errors
     /// As [`TauX`].
@@ -124,13 +126,13 @@ impl Aggregate for Davidson {
         let interrupt = &workspace.interrupt;
         let matrix = covariance(&model, &tallies, &scores, &compared, source, interrupt)?;
         let errors: Vec<f64> = matrix.diag().iter().map(|v| v.max(0.0).sqrt()).collect();
-        let halves = |values: &[f64]| {
+        let split = |values: &[f64]| {
             let (utilities, tie_terms) = values.split_at(counts.labels());
             (utilities.to_vec(), tie_terms.to_vec())
         };
         let order = self.order(counts, &scores, workspace)?;
-        let (utilities, tie_terms) = halves(&scores);
-        let (utility_errors, tie_term_errors) = halves(&errors);
+        let (utilities, tie_terms) = split(&scores);
+        let (utility_errors, tie_term_errors) = split(&errors);
         Ok(Explanation {
             order,
             details: Details::Davidson {

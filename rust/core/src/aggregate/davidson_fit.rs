@@ -1,4 +1,5 @@
-//! [`DavidsonFit`]: the fitted model of a sample, with effects and robust errors.
+//! [`DavidsonFit`]: Davidson's model (a utility and a tie term per label) fitted to a sample of comparisons or
+//! rankings, with effects of the order of the labels and of covariates, and with standard errors.
 
 use ndarray::Array2;
 
@@ -9,7 +10,7 @@ use crate::error::Result;
 use crate::latent::{compared_labels, covariance, ContestModel, ErrorSource, Posterior, TieRule};
 use crate::run::Interrupt;
 
-/// Whether standard errors take the comparisons of a unit as independent.
+/// Whether standard errors treat the comparisons of a unit (a ranking, or a group of comparisons) as independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ErrorKind {
     /// Independent comparisons: the inverse information.
@@ -29,7 +30,7 @@ pub struct DavidsonFit {
     pub utilities: Vec<f64>,
     /// Most probable tie term of each label; empty if ties count half.
     pub tie_terms: Vec<f64>,
-    /// The order effect, if the sample has one, then the effects of the covariates.
+    /// The order effect (of being named first), if the sample has one, then the effects of the covariates.
     pub effects: Vec<f64>,
     /// Covariance of utilities, tie terms and effects; see [`covariance`].
     pub covariance: Array2<f64>,

@@ -1,8 +1,8 @@
-//! [`Evidence`]: the statistics of a set of rankings that aggregators read.
+//! [`Evidence`]: what aggregators read, statistics of a set of rankings or the rankings themselves.
 
 use crate::error::{Error, Result};
 use crate::pairs::{
-    ByteCounter, FewRows, PairCounts, PairOrderMatrix, PairShares, PlaceShares, RowShares,
+    BytePairCounter, FewRows, PairCounts, PairOrderMatrix, PairShares, PlaceShares, RowShares,
     MAX_PAIR_LABELS,
 };
 use crate::rankings::Rankings;
@@ -14,13 +14,15 @@ use super::Aggregator;
 /// Statistics that a method needs. Each level includes the levels before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Needs {
-    /// The pair order matrix C.
+    /// The pair order matrix C: per ordered pair of labels the share of rankings that place the first before the
+    /// second, ties counting half.
     PairOrder,
     /// Also the shares of before, tied and after of each pair.
     Shares,
-    /// Also the weights of before and tied for each pair.
+    /// Also the counts: the weights of before, tied and after for each pair.
     Counts,
-    /// Also statistics of whole rows: [`RowShares`] and [`PlaceShares`].
+    /// Also statistics of whole rows: [`RowShares`] (for the Markov chain MC2) and [`PlaceShares`] (how often each
+    /// label occupies each place).
     RowStatistics,
     /// Also the rankings themselves.
     Rankings,
@@ -40,7 +42,7 @@ pub struct Evidence {
     rankings: Option<Rankings>,
     /// Buffers of [`Self::fill`].
     few_rows: FewRows,
-    byte_counter: ByteCounter,
+    byte_counter: BytePairCounter,
     selected_rows: Vec<usize>,
 }
 
@@ -100,8 +102,8 @@ impl Evidence {
         Ok(evidence)
     }
 
-    /// Evidence of counted pairs. Statistics of whole rows are computed as if each row ranked two labels, so evidence of
-    /// [`Needs::RowStatistics`] is correct for comparisons only.
+    /// Evidence of counted pairs. Statistics of whole rows are computed as if each row ranked two labels, so evidence
+    /// for [`Needs::RowStatistics`] is correct for comparisons only.
     ///
     /// # Errors
     /// [`Error::TooFewLabels`] below two labels.
@@ -168,7 +170,7 @@ impl Evidence {
             keeps_rankings: false,
             rankings: None,
             few_rows: FewRows::default(),
-            byte_counter: ByteCounter::default(),
+            byte_counter: BytePairCounter::default(),
             selected_rows: Vec::new(),
         }
     }
@@ -288,7 +290,7 @@ impl Evidence {
         self.pair_shares.as_ref()
     }
 
-    /// The weights of before and tied; present for [`Needs::Counts`] and higher levels.
+    /// The weights of before, tied and after; present for [`Needs::Counts`] and higher levels.
     #[must_use]
     pub fn counts(&self) -> Option<&PairCounts> {
         self.counts.as_ref()

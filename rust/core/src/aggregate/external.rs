@@ -1,4 +1,4 @@
-//! [`External`]: an aggregation method that the host of this crate implements.
+//! [`External`]: an aggregation method that the host (the program that calls this crate) implements.
 
 use std::fmt;
 use std::sync::Arc;

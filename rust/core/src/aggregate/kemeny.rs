@@ -23,13 +23,14 @@ const LABEL_WEIGHTS: RangeInclusive<f64> = 1e-70..=1e70;
 /// How the bucket order of [`Kemeny`] is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KemenySearch {
-    /// Exact, with a limited number of steps, which makes the result reproducible.
+    /// The exact search, which returns the best order found so far after a fixed number of steps. The result is
+    /// reproducible, unless a time limit is given.
     #[default]
     Auto,
-    /// Exact, until the optimum is proven or the time or memory limit is reached. Components of more than 64 labels are
-    /// searched locally, with restarts.
+    /// Exact, until the optimum is proven or the time or memory limit is reached. Components (sets of labels that can
+    /// be ordered independently of each other) of more than 64 labels are searched locally, with restarts.
     Exact,
-    /// Moves of single labels.
+    /// Local search by moves of single labels.
     Local,
 }
 
@@ -67,11 +68,12 @@ impl Default for KemenyParams {
 /// penalty) when it is tied in one and strict in the other; pairs that a ranking does not rank are ignored. With
 /// p = ½ this is half the distance of Kemeny and Snell, and on complete rankings the consensus is that of
 /// [`TauX`](super::TauX). For p from ½ to 1, K^(p) is a metric. For p > ½, ordering two labels may be cheaper than
-/// tying them although the rankings do not distinguish them; the numbering of labels then decides.
+/// tying them although the rankings do not distinguish them; the order of the labels in the search then decides.
 ///
 /// Among bucket orders of equal distance, one with the most ties is chosen; among these, the first that the search
-/// finds. The search numbers labels by net preference and the next keys of [`TauX`](super::TauX), then by their sorted
-/// rows of the pair table, then by column.
+/// finds. The search indexes labels in the order in which [`TauX`](super::TauX) sorts them (by net preference, the sum
+/// of before − after over the other labels, then by two keys for equal net preferences), equal labels by their sorted
+/// pair values against all other labels, then by column.
 ///
 /// References: J. G. Kemeny, *Mathematics without numbers*, Daedalus 88, 1959; R. Fagin, R. Kumar, M. Mahdian,
 /// D. Sivakumar and E. Vee, *Comparing partial rankings*, SIAM Journal on Discrete Mathematics 20, 2006.
@@ -135,7 +137,8 @@ impl Kemeny {
         labels.saturating_mul(labels).saturating_mul(40) + exact
     }
 
-    /// Weights of before, tied and after; shares count as one ranking.
+    /// Weights of before, tied and after per pair: the counts or, without counts, the pair shares, as if they were the
+    /// counts of one ranking.
     fn pairs(evidence: &Evidence) -> Result<&PairTable<f64>> {
         let counts = evidence.counts().map(crate::pairs::PairCounts::table);
         let shares = evidence.pair_shares().map(crate::pairs::PairShares::table);
@@ -173,7 +176,7 @@ impl Kemeny {
         .map(|cost| weight * cost)
     }
 
-    /// Largest cost of a pair, by which values are scaled.
+    /// Largest cost of a pair, by which costs are divided for the search.
     fn scale(&self, pairs: &PairTable<f64>) -> f64 {
         let n = pairs.labels();
         let each = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v)));
@@ -187,18 +190,22 @@ impl Kemeny {
         }
     }
 
-    /// Finds the bucket order. The workspace keeps the net preferences.
+    /// Finds the bucket order, and writes the net preferences of the labels to the scores of the workspace.
+    ///
+    /// In the search, the value of a relation is the mean of both strict costs of the pair minus the cost of the
+    /// relation.
     fn find_order(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<ScaledSolution> {
         let pairs = Self::pairs(evidence)?;
         let n = pairs.labels();
         self.check_label_weights(n)?;
         let limits = self.buckets.limits(n)?;
         let scale = self.scale(pairs);
+        // The values of u before v and of a tie.
         let value = |u: usize, v: usize| {
             let [before, tied, after] = self.costs(pairs, u, v).map(|cost| cost / scale);
             ((after - before) / 2.0, f64::midpoint(before, after) - tied)
         };
-        let order = number_labels(n, value, &mut workspace.cutter);
+        let order = sort_for_search(n, value, &mut workspace.cutter);
         workspace.scores.clone_from(&workspace.cutter.net);
         let values = PairValues::new(n, |i, j| value(order[i], order[j]));
         let search = |steps| SearchLimits {
@@ -223,15 +230,17 @@ impl Kemeny {
     }
 }
 
-/// A bucket order with its solution, whose bound is divided by `scale`.
+/// A bucket order, and the result of the search for it.
 struct ScaledSolution {
     order: BucketOrder,
     solution: Solution,
+    /// The costs were divided by this number, so `solution.bound` is a bound of scaled values.
     scale: f64,
 }
 
-/// Numbers labels as [`Kemeny`] describes; the cutter keeps the net preferences.
-fn number_labels(
+/// Sorts the labels for the search, in the order that [`Kemeny`] describes. `cutter`, the dynamic program of `TauX`,
+/// computes the keys and keeps the net preferences.
+fn sort_for_search(
     n: usize,
     value: impl Fn(usize, usize) -> (f64, f64),
     cutter: &mut BucketCutter,
@@ -275,7 +284,7 @@ impl Aggregate for Kemeny {
         let pairs = Self::pairs(evidence)?;
         let n = pairs.labels();
         let positions = found.order.positions();
-        let (mut distance, mut middle) = (0.0, 0.0);
+        let (mut distance, mut mean_costs) = (0.0, 0.0);
         for u in 0..n {
             for v in u + 1..n {
                 // In scaled costs, because the sum of the costs may overflow.
@@ -285,7 +294,7 @@ impl Aggregate for Kemeny {
                     std::cmp::Ordering::Equal => costs[1],
                     std::cmp::Ordering::Greater => costs[2],
                 };
-                middle += f64::midpoint(costs[0], costs[2]);
+                mean_costs += f64::midpoint(costs[0], costs[2]);
             }
         }
         let Solution {
@@ -298,7 +307,8 @@ impl Aggregate for Kemeny {
         let lower_bound = if optimal {
             distance
         } else {
-            (middle - bound).clamp(0.0, distance)
+            // `bound` is an upper bound of `mean_costs` minus the distance.
+            (mean_costs - bound).clamp(0.0, distance)
         };
         Ok(Explanation {
             order: found.order,

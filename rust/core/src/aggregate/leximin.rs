@@ -1,4 +1,5 @@
-//! The leximin-fairest maximal lottery, on the optimal face of a simplex tableau.
+//! The leximin-fairest maximal lottery, on the optimal face of a simplex tableau. A maximal lottery is a distribution
+//! over the labels that no other distribution beats by an expected majority.
 //!
 //! After the game is solved, the nonbasic variables with zero cost span the set of all maximal lotteries. Each stage
 //! maximises the smallest probability on this face and fixes the labels that have exactly this probability in every
@@ -9,16 +10,16 @@
 use super::symmetric_game::SymmetricGame;
 use super::tableau::{SimplexFailure, Tableau, ZERO_COST};
 
-/// Tolerance for the value of the game and for feasibility.
+/// Tolerance for the value of the game, for equal strategies and for feasibility.
 const SOLVED_TOLERANCE: f64 = 1e-9;
-/// A label whose coefficients are all at most this has a constant probability.
+/// A label whose coefficients in the tableau are all at most this has the same probability on the whole face.
 const CONSTANT_TOLERANCE: f64 = 1e-10;
 
 /// A maximal lottery.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Lottery {
     pub(super) probabilities: Vec<f64>,
-    /// Whether it is the only one.
+    /// Whether it is the only maximal lottery.
     pub(super) unique: bool,
 }
 
@@ -33,8 +34,8 @@ pub(super) struct SimplexStart {
 
 /// The leximin-fairest optimal strategy of the game.
 ///
-/// The game with payoff 1 + A has value 1, so p solves: maximise Σ p with (1 + A) p ≤ 1, p ≥ 0. The variables are the
-/// probabilities 0..n and the slacks n..2n of the constraints.
+/// Let A be the payoffs of the game. The game with payoffs 1 + A has value 1, so p solves the linear program: maximise
+/// Σ p with (1 + A) p ≤ 1, p ≥ 0. The variables are the probabilities 0..n and the slacks n..2n of the constraints.
 ///
 /// The costs of the solved program are the slacks and the probabilities of an optimal strategy of the opponent. By
 /// symmetry, the optimal strategies of the opponent are the maximal lotteries too. A unique maximal lottery is strictly
@@ -150,6 +151,7 @@ struct LeximinStages {
     labels: usize,
     /// Labels whose probability is not fixed; their variables in the tableau are relative to `level`.
     free: Vec<bool>,
+    /// Probability of each label that is fixed.
     fixed: Vec<f64>,
     /// Smallest probability of the free labels, as maximised so far.
     level: f64,

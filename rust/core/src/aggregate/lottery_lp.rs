@@ -1,5 +1,5 @@
-//! The fairest maximal lottery by a general linear-programming solver: slow and independent of the simplex kernel. Used
-//! when the simplex kernel fails, and as its oracle in tests.
+//! The leximin-fairest maximal lottery by a general linear-programming solver: slow and independent of the simplex
+//! method in `leximin.rs`. Used when that method fails, and as its oracle in tests.
 
 use good_lp::{
     constraint, microlp, variable, Expression, ProblemVariables, Solution, SolverModel, Variable,
@@ -13,7 +13,8 @@ use crate::run::Interrupt;
 /// Differences up to this are rounding errors of the solver.
 const ROUNDING: f64 = 1e-9;
 
-/// The leximin-fairest optimal strategy of the game.
+/// The leximin-fairest optimal strategy of the game: its smallest probability is as large as possible, then the second
+/// smallest, and so on.
 pub(super) fn find_fairest(game: &SymmetricGame, interrupt: &Interrupt) -> Result<Lottery> {
     let n = game.labels();
     let mut fixed: Vec<Option<f64>> = vec![None; n];

@@ -13,8 +13,9 @@ pub(super) const TIE_TOLERANCE: f64 = 1e-10;
 
 /// One of the four Markov chains of rank aggregation.
 ///
-/// Let n be the number of labels, C the pair order matrix, N(u) the weight of the rows that rank u, and ge(v,u) the
-/// weight of the rows that place v at least as high as u. The chain moves from u to v with probability
+/// Let n be the number of labels, C(u,v) the share of rankings that place u before v (ties count half), N(u) the weight
+/// of the rows that rank u, and ge(v,u) the weight of the rows that place v at least as high as u. The chain moves from
+/// u to v with probability
 /// - MC1: proportional to ge(v,u), over all v;
 /// - MC2: that of picking a row that ranks u, then one of its labels at least as high as u;
 /// - MC3: ge(v,u) / (N(u)·n) for v ≠ u, and stays otherwise;
@@ -31,7 +32,7 @@ pub struct MarkovChain {
     variant: ChainVariant,
 }
 
-/// Number of the chain.
+/// Which of the four chains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChainVariant {
     Mc1,
@@ -119,7 +120,7 @@ impl Aggregate for MarkovChain {
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         self.fill_scores(evidence, workspace)?;
         let Workspace { scores, order, .. } = workspace;
-        Ok(BucketOrder::from_scores_in(
+        Ok(BucketOrder::from_scores_with_buffer(
             scores,
             |drop| drop <= TIE_TOLERANCE,
             order,

@@ -17,11 +17,12 @@ const PATTERNS: u64 = 4;
 
 /// Orders labels by their probability in a maximal lottery.
 ///
-/// With the margins A = C − Cᵀ, a lottery p is maximal when pᵀA ≥ 0: no label is preferred to it by an expected
-/// majority. Labels are sorted by p; neighbours that differ by at most 1e-9 are tied, and ties cascade. If there are
-/// several maximal lotteries, p is the leximin-fairest: its smallest probability is as large as possible, then the
-/// second smallest, and so on. It is unique, gives interchangeable labels equal probabilities, and does not depend on
-/// the order of the labels.
+/// With the pair order matrix C (the share of rankings that place u before v, ties counting half) and the margins
+/// A = C − Cᵀ, a lottery p is maximal when pᵀA ≥ 0: no label is preferred to it by an expected majority. Labels are
+/// sorted by p; neighbours that differ by at most 1e-9 are tied, and ties cascade. If there are several maximal
+/// lotteries, p is the leximin-fairest: its smallest probability is as large as possible, then the second smallest, and
+/// so on. It is unique, gives interchangeable labels equal probabilities, and does not depend on the order of the
+/// labels.
 ///
 /// Solved by a dense simplex method on the symmetric game and verified, with a general solver as fallback: about O(n³)
 /// in practice.
@@ -49,7 +50,7 @@ impl MaximalLottery {
 impl Aggregate for MaximalLottery {
     fn aggregate(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<BucketOrder> {
         let (lottery, _) = solve(evidence, workspace)?;
-        Ok(BucketOrder::from_scores_in(
+        Ok(BucketOrder::from_scores_with_buffer(
             &lottery.probabilities,
             |drop| drop <= TIE_TOLERANCE,
             &mut workspace.order,

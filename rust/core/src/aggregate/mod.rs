@@ -81,11 +81,11 @@ pub enum Aggregator {
     MarkovChain(MarkovChain),
     /// Equilibrium of the majority game.
     MaximalLottery(MaximalLottery),
-    /// Largest expected τ_X.
+    /// Largest expected τ_X, a rank correlation, with a ranking that has the given pair shares.
     TauX(TauX),
     /// Smallest total distance to the rankings.
     Kemeny(Kemeny),
-    /// Most probable latent model.
+    /// Most probable utilities and tie terms in Davidson's model.
     Davidson(Davidson),
     /// Sum of reciprocal ranks.
     ReciprocalRankFusion(ReciprocalRankFusion),
@@ -93,7 +93,7 @@ pub enum Aggregator {
     Schulze(Schulze),
     /// Majorities locked in descending order of strength.
     RankedPairs(RankedPairs),
-    /// A method of the host.
+    /// A method that the host (the program that calls this crate) implements.
     External(External),
 }
 
@@ -196,9 +196,13 @@ trait Aggregate {
 /// Scratch buffers of one thread, reused by many calls; no results carry over between calls.
 #[derive(Debug, Default)]
 pub struct Workspace {
+    /// Scores of the labels.
     scores: Vec<f64>,
+    /// The labels in a sorted order.
     order: Vec<usize>,
+    /// Integer scores of the labels.
     levels: Vec<u32>,
+    /// Per integer score whether it occurs, then its position.
     present: Vec<u16>,
     partition: bucket_pivot::Partition,
     chain: markov_chain::TransitionMatrix,
@@ -294,7 +298,7 @@ pub enum Details {
         optimal: bool,
         /// Whether no other bucket order has the same distance, if the search knows it.
         unique: Option<bool>,
-        /// Sizes of the components that could be solved one by one, best labels first.
+        /// Sizes of the sets of labels that could be ordered independently of each other, best labels first.
         components: Vec<usize>,
     },
     /// A method of the host, whose intermediate results are unknown.
@@ -308,9 +312,9 @@ pub enum Details {
     },
     /// Davidson's model.
     Davidson {
-        /// Most probable utility of each label.
+        /// Most probable utility (log-strength) of each label.
         utilities: Vec<f64>,
-        /// Most probable tie term of each label; empty if ties count half.
+        /// Most probable tie term (tendency to be tied) of each label; empty if ties count half.
         tie_terms: Vec<f64>,
         /// Standard errors of the utilities.
         utility_errors: Vec<f64>,

@@ -10,12 +10,12 @@ use crate::run::{Interrupt, WorkMeter};
 
 /// Tideman's ranked pairs on the pair order matrix C, with margins.
 ///
-/// Majorities C(u,v) − C(v,u) > 0 are locked in the order of their strength; one that would close a cycle with the
-/// locked ones is discarded. Majorities of equal strength are treated together: those that would be part of a cycle if
-/// the whole group were locked are discarded, the others are locked, so the result does not depend on the order of the
-/// labels. Labels are ordered by wins minus losses along locked majorities, so a label is placed before all labels that
-/// it wins against; equal differences are tied. O(n³) steps of ⌈n/64⌉ words each, for majorities of different
-/// strength.
+/// C(u,v) is the share of rankings that place u before v, ties counting half. Majorities C(u,v) − C(v,u) > 0 are locked
+/// (accepted for the result) in the order of their strength; one that would close a cycle with the locked ones is
+/// discarded. Majorities of equal strength are treated together: those that would be part of a cycle if the whole group
+/// were locked are discarded, the others are locked, so the result does not depend on the order of the labels. Labels
+/// are ordered by wins minus losses along locked majorities, so a label is placed before all labels that it wins
+/// against; equal differences are tied. O(n³) steps of ⌈n/64⌉ words each, for majorities of different strength.
 ///
 /// Reference: T. N. Tideman, *Independence of clones as a criterion for voting rules*, Social Choice and Welfare 4,
 /// 1987.
@@ -29,6 +29,7 @@ type Majority = (f64, usize, usize);
 #[derive(Clone)]
 struct Reachability {
     n: usize,
+    /// Words per label.
     words: usize,
     sets: Vec<u64>,
 }
@@ -91,6 +92,7 @@ impl RankedPairs {
         let majorities = Self::majorities(pair_order);
         for group in majorities.chunk_by(|a, b| a.0 - b.0 <= TOLERANCE) {
             meter.add(group.len() as u64)?;
+            // The reachability if the whole group were locked.
             let mut together = None;
             if group.len() > 1 {
                 let mut all = locked.clone();

@@ -36,6 +36,7 @@ impl ReciprocalRankFusion {
     }
 
     fn scores(self, evidence: &Evidence) -> Result<Vec<f64>> {
+        // Per label and place, the weight of the rankings in which the label occupies the place.
         let places = evidence.place_shares().ok_or(Error::TooLittleKnown {
             method: "ReciprocalRankFusion",
             needed: "rankings",
@@ -59,6 +60,7 @@ impl Default for ReciprocalRankFusion {
 
 impl Aggregate for ReciprocalRankFusion {
     fn needs(&self) -> Needs {
+        // Row statistics include how often each label occupies each place.
         Needs::RowStatistics
     }
 
@@ -69,7 +71,8 @@ impl Aggregate for ReciprocalRankFusion {
     fn explain(&self, evidence: &Evidence, workspace: &mut Workspace) -> Result<Explanation> {
         let scores = self.scores(evidence)?;
         let tie = TIE_TOLERANCE * scores.iter().copied().fold(0.0, f64::max);
-        let order = BucketOrder::from_scores_in(&scores, |drop| drop <= tie, &mut workspace.order);
+        let order =
+            BucketOrder::from_scores_with_buffer(&scores, |drop| drop <= tie, &mut workspace.order);
         Ok(Explanation {
             order,
             details: Details::Scores { scores },

@@ -9,10 +9,10 @@ use crate::run::{Interrupt, WorkMeter};
 
 /// Schulze's method on the pair order matrix C, with margins.
 ///
-/// The majority for u over v is C(u,v) − C(v,u), if that is above 0. A path is as strong as its weakest majority;
-/// u wins against v if the strongest path from u to v is stronger than any from v to u. Wins are transitive. Labels are
-/// ordered by wins minus losses, so a label is placed before all labels that it wins against; equal differences are
-/// tied. O(n³).
+/// C(u,v) is the share of rankings that place u before v, ties counting half. The majority for u over v is
+/// C(u,v) − C(v,u), if that is above 0. A path is as strong as its weakest majority; u wins against v if the strongest
+/// path from u to v is stronger than any from v to u. Wins are transitive. Labels are ordered by wins minus losses, so
+/// a label is placed before all labels that it wins against; equal differences are tied. O(n³).
 ///
 /// Reference: M. Schulze, *A new monotonic, clone-independent, reversal symmetric, and Condorcet-consistent
 /// single-winner election method*, Social Choice and Welfare 36, 2011.

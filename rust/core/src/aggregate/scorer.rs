@@ -1,4 +1,5 @@
-//! [`Scorer`]: the methods whose scores can order the labels in another method, such as `TauX`.
+//! [`Scorer`]: a method that gives each label a score. Other methods can start from the order of the labels by these
+//! scores: `TauX` cuts it into buckets.
 
 use super::{Aggregator, Borda, Copeland, Evidence, MarkovChain, MaximalLottery, Needs, Workspace};
 use crate::error::{Error, Result};
@@ -47,7 +48,7 @@ impl Scorer {
     /// The scores of all labels.
     ///
     /// # Errors
-    /// As the method.
+    /// The errors of the wrapped method.
     pub(crate) fn scores(
         &self,
         evidence: &Evidence,
@@ -88,7 +89,7 @@ impl TryFrom<Aggregator> for Scorer {
                 method: "RankedPairs",
             }),
             Aggregator::External(_) => Err(Error::NoScores {
-                method: "a method of the host",
+                method: "an external method",
             }),
             Aggregator::Kemeny(_) => Err(Error::NoScores { method: "Kemeny" }),
             Aggregator::TauX(_) => Err(Error::NoScores { method: "TauX" }),

@@ -14,10 +14,11 @@ use crate::error::Result;
 use crate::run::{Interrupt, WorkMeter};
 use crate::simd::{dispatch, Kernel};
 
-/// Odds above this are scaled down, long before they overflow.
+/// Odds (probabilities of the states of a class, up to a common factor) above this are scaled down, long before they
+/// overflow.
 const MAX_ODDS: f64 = 1e100;
 
-/// Class of a state that belongs to no recurrent class.
+/// Entry of [`Elimination::class`] for a state that belongs to no recurrent class.
 const TRANSIENT: usize = usize::MAX;
 
 /// Buffers of the elimination.
@@ -33,7 +34,7 @@ pub(super) struct Elimination {
     leaving: Vec<f64>,
     /// Root of the recurrent class of each state.
     class: Vec<usize>,
-    /// The row of the eliminated state, divided by the probability of leaving it.
+    /// Transition probabilities of the eliminated state, divided by the probability of leaving it.
     onward: Vec<f64>,
     /// Sum of the odds of each class.
     totals: Vec<f64>,
@@ -70,7 +71,7 @@ impl Elimination {
         self.onward.resize(n, 0.0);
     }
 
-    /// Redirects transitions into `state` to the states below it and to the roots above it.
+    /// Redirects transitions into `state` to the states with smaller indices and to the roots with larger ones.
     #[inline(always)]
     fn eliminate(&mut self, state: usize, n: usize, moves: &mut [f64]) {
         let (remaining, rest) = moves.split_at_mut(state * n);
@@ -110,7 +111,7 @@ impl Elimination {
         }
     }
 
-    /// Odds of `state` within its class, from those of the states below it. A root has odds 1.
+    /// Computes the odds of `state` within its class from the odds of the states with smaller indices; 1 for a root.
     #[inline(always)]
     fn substitute(&mut self, state: usize, n: usize, moves: &[f64], odds: &mut [f64]) {
         if self.leaving[state] <= 0.0 {

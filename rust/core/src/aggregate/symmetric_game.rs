@@ -1,4 +1,5 @@
-//! [`SymmetricGame`]: the majority game, whose optimal strategies are the maximal lotteries.
+//! [`SymmetricGame`]: the majority game, whose optimal strategies are the maximal lotteries (distributions over the
+//! labels that no other distribution beats).
 
 use crate::error::Result;
 use crate::pairs::PairOrderMatrix;
@@ -11,7 +12,8 @@ const NANOSECONDS_PER_PAIR: u64 = 10;
 const EVEN_TOLERANCE: f64 = super::threshold::TOLERANCE;
 
 /// A symmetric zero-sum game: two players pick a label each, and the payoff is the majority margin
-/// A(u,v) = C(u,v) − C(v,u). The value of the game is 0, and its optimal strategies are the maximal lotteries.
+/// A(u,v) = C(u,v) − C(v,u) of the pair order matrix C. The value of the game is 0, and its optimal strategies are the
+/// maximal lotteries.
 #[derive(Debug, Default)]
 pub(super) struct SymmetricGame {
     labels: usize,

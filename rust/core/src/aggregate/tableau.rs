@@ -32,9 +32,11 @@ pub(super) struct SimplexFailure;
 pub(super) struct Tableau {
     /// Counts the work of pivots; an interruption ends with [`SimplexFailure`].
     meter: WorkMeter,
+    /// Seed of the perturbation.
     pattern: u64,
     basic: Vec<usize>,
     nonbasic: Vec<usize>,
+    /// Numbers per row of `body`.
     stride: usize,
     /// Row-major, `stride` numbers per row: coefficients, right-hand side, perturbed right-hand side, padding. The
     /// objective is the last row: its value is `right − Σ cost · nonbasic`, so a column with a negative cost improves

@@ -1,4 +1,5 @@
-//! [`Contests`]: the distinct pairs of labels that are compared, each with the values of its effects.
+//! [`Contests`]: the distinct pairs of labels that are compared, each with the values of its effects (1 for the effect
+//! of being named first, and covariates).
 
 use std::cmp::Ordering;
 
@@ -16,18 +17,19 @@ pub type Tallies = Vec<[f64; OUTCOMES]>;
 /// Distinct contests in a canonical order, which does not depend on the order of the rows.
 ///
 /// A contest is a pair of labels and one value per effect: 1 for the order effect, then the covariates. The effects are
-/// added to the utility of the first label. Without an order effect the first label is the one with the smaller index,
-/// and the covariates of mirrored rows change their sign.
+/// added to the utility (the score in the model) of the first label. Without an order effect the first label is the one
+/// with the smaller index; rows that name it second are mirrored, which changes the sign of their covariates.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contests {
     labels: usize,
     effects: usize,
+    /// First and second label per contest.
     pairs: Vec<[u32; 2]>,
-    /// `effects` values per contest.
+    /// Row-major, `effects` values per contest.
     values: Vec<f64>,
 }
 
-/// Distinct contests with the cell of each row: three times the contest, plus the outcome.
+/// Distinct contests, and per row its cell: the index of its contest and outcome, 3 · contest + outcome.
 pub(crate) struct ContestRows {
     pub contests: Contests,
     pub cells: Vec<u32>,
@@ -37,7 +39,7 @@ pub(crate) struct ContestRows {
 type Key = (u32, u32, u32);
 
 impl Contests {
-    /// The pairs that were compared, with their weights, without effects.
+    /// The contests of counted pairs, which have no effects: one per pair that was compared, with its tallies.
     #[must_use]
     pub fn of_counts(counts: &PairCounts) -> (Self, Tallies) {
         let n = counts.labels() as u32;
@@ -55,7 +57,7 @@ impl Contests {
         (contests, tallies)
     }
 
-    /// The contests that comparisons form when these effects are kept, and the cell of each row. O(rows · log rows).
+    /// The contests of the comparisons, with the given kinds of effects, and the cell of each row. O(rows · log rows).
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
@@ -155,7 +157,7 @@ impl Contests {
         &self.values[contest * self.effects..(contest + 1) * self.effects]
     }
 
-    /// Adds weights to the counts of pairs.
+    /// Adds the tallies of the contests to the counts of their pairs of labels.
     pub(crate) fn add_to(&self, tallies: &[[f64; OUTCOMES]], counts: &mut PairCounts) {
         for (&[first, second], tally) in self.pairs.iter().zip(tallies) {
             for (outcome, &weight) in tally.iter().enumerate() {
@@ -167,13 +169,13 @@ impl Contests {
     }
 }
 
-/// Distinct rows of covariates.
+/// Profiles: the distinct rows of covariates.
 struct Profiles {
-    /// Covariates of each row, negated if the row is mirrored; never −0.
+    /// Covariates of each comparison, negated if it is mirrored; never −0.
     signed: Array2<f64>,
-    /// Per profile: one of the rows that have it.
+    /// Per profile: one of the comparisons that have it.
     rows: Vec<u32>,
-    /// Profile of each row; empty without covariates.
+    /// Profile of each comparison; empty without covariates.
     of_rows: Vec<u32>,
 }
 
@@ -223,14 +225,14 @@ impl Profiles {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::plain;
+    use super::super::tests::arrays_without_weights;
     use super::*;
     use ndarray::array;
 
     #[test]
     fn mirrored_rows_are_one_contest_without_an_order_effect() {
         let z = array![[1.0], [-1.0], [0.0], [1.0]];
-        let arrays = plain(3, &[0, 1, 2, 0], &[1, 0, 1, 1], &[0, 2, 1, 2], &z);
+        let arrays = arrays_without_weights(3, &[0, 1, 2, 0], &[1, 0, 1, 1], &[0, 2, 1, 2], &z);
         let comparisons = Comparisons::new(arrays).unwrap();
         let never = Interrupt::never();
         let effects = |order| Effects {

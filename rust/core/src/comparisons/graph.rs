@@ -2,8 +2,8 @@
 
 use crate::pairs::PairCounts;
 
-/// Component of each label when two labels are connected by any comparison between them. Components are numbered by
-/// size, largest first; equal sizes by their first label.
+/// Index of the component of each label in the graph that connects two labels if they were compared. Components are
+/// sorted by size, largest first; equal sizes by their first label.
 #[must_use]
 pub fn connected_components(counts: &PairCounts) -> Vec<usize> {
     let n = counts.labels();
@@ -28,11 +28,11 @@ pub fn connected_components(counts: &PairCounts) -> Vec<usize> {
     }
     let mut order: Vec<usize> = (0..n).filter(|&label| roots[label] == label).collect();
     order.sort_by_key(|&root| std::cmp::Reverse(size[root]));
-    let mut number = vec![0; n];
+    let mut component_of = vec![0; n];
     for (component, &root) in order.iter().enumerate() {
-        number[root] = component;
+        component_of[root] = component;
     }
-    roots.iter().map(|&root| number[root]).collect()
+    roots.iter().map(|&root| component_of[root]).collect()
 }
 
 /// Root of a label, with the path to it halved.

@@ -1,4 +1,5 @@
-//! Check that effects can be told apart from the labels and from each other.
+//! Check that the data identifies the effects (of the order of the two labels, and of covariates): that they can be
+//! told apart from differences between the labels and from each other.
 
 use super::contests::{Contests, Tallies};
 use super::sample::Effects;
@@ -9,7 +10,8 @@ use crate::error::{ComparisonError, Error, Result};
 /// unexplained.
 const LEAST_SHARE: f64 = 1e-9;
 
-/// Checks that each effect varies beyond what differences of labels and the effects before it explain. O(n³).
+/// Checks that each effect varies over the contests (the distinct compared pairs of labels with their effects) beyond
+/// what differences of labels and the effects before it explain. O(n³).
 ///
 /// # Errors
 /// [`ComparisonError::UnidentifiedOrder`], [`ComparisonError::Collinear`] with the first column that is not identified,
@@ -54,8 +56,9 @@ fn first_explained(contests: &Contests, tallies: &Tallies) -> Result<Option<usiz
         }
     }
     let totals: Vec<f64> = (0..k).map(|i| squares[i * k + i]).collect();
-    // The matrix of the labels is singular: adding a constant to all scores of a component changes no difference. A
-    // small ridge makes it positive definite, and changes the unexplained shares by about its own size.
+    // The matrix of the labels is singular: adding a constant to the scores of all labels that are connected by
+    // contests changes no difference. A small ridge makes it positive definite, and changes the unexplained shares by
+    // about its own size.
     let largest = labels.iter().copied().fold(0.0, f64::max);
     labels
         .iter_mut()
@@ -96,7 +99,7 @@ fn first_small_pivot(mut matrix: Vec<f64>, totals: &[f64]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::plain;
+    use super::super::tests::arrays_without_weights;
     use super::super::{Comparisons, ContestSample, UnitKind};
     use super::*;
     use crate::run::Interrupt;
@@ -108,7 +111,7 @@ mod tests {
         } else {
             (vec![0, 1, 0, 0, 1], vec![1, 2, 2, 1, 2])
         };
-        let arrays = plain(3, &first, &second, &[0, 1, 2, 0, 1], covariates);
+        let arrays = arrays_without_weights(3, &first, &second, &[0, 1, 2, 0, 1], covariates);
         let comparisons = Comparisons::new(arrays).unwrap();
         let effects = Effects {
             order,
@@ -143,7 +146,7 @@ mod tests {
     #[test]
     fn one_order_per_pair_without_cycles_identifies_no_order_effect() {
         let none = Array2::zeros((2, 0));
-        let arrays = plain(3, &[0, 1], &[1, 2], &[0, 1], &none);
+        let arrays = arrays_without_weights(3, &[0, 1], &[1, 2], &[0, 1], &none);
         let comparisons = Comparisons::new(arrays).unwrap();
         let effects = Effects {
             order: true,

@@ -1,7 +1,9 @@
 //! Comparisons of two labels per row: index arrays instead of a table of positions.
 //!
-//! [`Comparisons`] checks the arrays once, [`Contests`] finds the distinct contests behind them, [`Units`] says which of
-//! their outcomes are drawn together when comparisons are resampled, and [`ContestSample`] holds all of it.
+//! A comparison is a row with an outcome; its contest is what was compared: the two labels with the values of their
+//! [`Effects`] (being named first, and covariates). [`Comparisons`] checks the arrays once, [`Contests`] finds the
+//! distinct contests, `identification.rs` checks that the data determines the effects, [`Units`] says which outcomes
+//! are drawn together when comparisons are resampled, and [`ContestSample`] holds all of it.
 
 mod contests;
 mod graph;
@@ -41,7 +43,7 @@ pub struct ComparisonArrays<'a> {
     pub outcomes: &'a [u8],
     /// Non-negative weights; `None` for weights of 1.
     pub weights: Option<&'a [f64]>,
-    /// Number of the group of each row; `None` without groups.
+    /// Index of the group of each row; the rows of a group can be resampled together. `None` without groups.
     pub groups: Option<&'a [u32]>,
     /// Covariates, one row per comparison; no columns without covariates.
     pub covariates: ArrayView2<'a, f64>,
@@ -205,7 +207,7 @@ pub(crate) mod tests {
     use ndarray::Array2;
 
     /// Arrays without weights and groups.
-    pub(crate) fn plain<'a>(
+    pub(crate) fn arrays_without_weights<'a>(
         labels: usize,
         first: &'a [u32],
         second: &'a [u32],
@@ -226,7 +228,8 @@ pub(crate) mod tests {
     #[test]
     fn comparisons_are_counted_like_rankings_of_two_labels() {
         let none = Array2::zeros((4, 0));
-        let mut arrays = plain(3, &[0, 1, 2, 2], &[1, 0, 1, 1], &[0, 2, 1, 0], &none);
+        let mut arrays =
+            arrays_without_weights(3, &[0, 1, 2, 2], &[1, 0, 1, 1], &[0, 2, 1, 0], &none);
         arrays.weights = Some(&[1.0, 2.0, 0.5, 1.0]);
         let counts = Comparisons::new(arrays)
             .unwrap()
@@ -244,7 +247,10 @@ pub(crate) mod tests {
     fn invalid_arrays_are_rejected() {
         let none = Array2::zeros((2, 0));
         let bad = |first: &[u32], second: &[u32], outcomes: &[u8], labels| {
-            Comparisons::new(plain(labels, first, second, outcomes, &none)).unwrap_err()
+            Comparisons::new(arrays_without_weights(
+                labels, first, second, outcomes, &none,
+            ))
+            .unwrap_err()
         };
         assert_eq!(bad(&[], &[], &[], 2), Error::NoRows);
         assert_eq!(bad(&[0], &[1], &[0], 1), Error::TooFewLabels { found: 1 });
@@ -261,9 +267,10 @@ pub(crate) mod tests {
             .to_string()
             .starts_with("row 1: outcome 3;"));
         let infinite = Array2::from_elem((1, 1), f64::INFINITY);
-        let error = Comparisons::new(plain(2, &[0], &[1], &[0], &infinite)).unwrap_err();
+        let error =
+            Comparisons::new(arrays_without_weights(2, &[0], &[1], &[0], &infinite)).unwrap_err();
         assert!(error.to_string().contains("row 0, column 0"), "{error}");
-        let mut negative = plain(2, &[0, 1], &[1, 0], &[0, 0], &none);
+        let mut negative = arrays_without_weights(2, &[0, 1], &[1, 0], &[0, 0], &none);
         negative.weights = Some(&[1.0, -1.0]);
         assert!(matches!(
             Comparisons::new(negative),

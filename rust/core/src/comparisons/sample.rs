@@ -1,4 +1,4 @@
-//! [`ContestSample`]: comparisons, rankings or counts, prepared for fitting and resampling.
+//! [`ContestSample`]: comparisons, rankings or pair counts, prepared for fitting a model and for resampling.
 
 use super::contests::{ContestRows, Contests, Tallies};
 use super::identification::check_effects;
@@ -9,7 +9,7 @@ use crate::pairs::PairCounts;
 use crate::rankings::Rankings;
 use crate::run::Interrupt;
 
-/// Kind of the units of resampling.
+/// Kind of the units of resampling, each of which is drawn as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnitKind {
     /// Single comparisons or rankings.
@@ -19,16 +19,16 @@ pub enum UnitKind {
     Group,
 }
 
-/// Effects that distinguish contests of the same two labels.
+/// Which effects distinguish contests (what is compared) of the same two labels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Effects {
-    /// The advantage or disadvantage of the first label.
+    /// The effect of the order: the advantage or disadvantage of the label named first.
     pub order: bool,
     /// The covariates of the comparisons.
     pub covariates: bool,
 }
 
-/// Contests, their weights, and the units that they consist of.
+/// Contests (the distinct compared pairs of labels with their effects), their tallies, and the units of resampling.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ContestSample {
     /// Counts of pairs, without effects.
@@ -42,7 +42,7 @@ pub struct ContestSample {
 }
 
 impl ContestSample {
-    /// The sample of counted comparisons, each of which is a unit.
+    /// The sample of counted comparisons; each comparison is a unit.
     ///
     /// # Errors
     /// [`ComparisonError::NotWhole`].
@@ -57,12 +57,12 @@ impl ContestSample {
         })
     }
 
-    /// The sample of comparisons. Without effects and groups, and with whole-number weights, the cost of a resample does
-    /// not depend on the number of comparisons.
+    /// The sample of comparisons. Without effects and groups, and with whole-number weights, the cost of a resample
+    /// does not depend on the number of comparisons.
     ///
     /// # Errors
-    /// [`ComparisonError::NoGroups`], [`ComparisonError::Collinear`] or [`ComparisonError::UnidentifiedOrder`] for effects
-    /// that the comparisons do not identify, [`Error::Unsolved`], and those of [`Comparisons::count`].
+    /// [`ComparisonError::NoGroups`], [`ComparisonError::Collinear`] or [`ComparisonError::UnidentifiedOrder`] for
+    /// effects that the comparisons do not identify, [`Error::Unsolved`], and those of [`Comparisons::count`].
     pub fn of_comparisons(
         comparisons: &Comparisons<'_>,
         effects: Effects,

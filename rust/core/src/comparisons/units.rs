@@ -11,11 +11,11 @@ use crate::weights::Weights;
 /// Sums of whole numbers are exact up to this number: 2⁵³.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// Bytes of a cell and its weight.
+/// Bytes of an entry of a unit: a cell and its weight.
 const BYTES_PER_ENTRY: usize = size_of::<u32>() + size_of::<f64>();
 
-/// Units of resampling: comparisons, rankings or groups of comparisons. Each has weights in cells (three per contest)
-/// and a number of equal copies.
+/// Units of resampling: comparisons, rankings or groups of comparisons. Each has a number of equal copies and entries,
+/// which give weights to cells. A cell is a contest (a compared pair of labels) with one of its three outcomes.
 ///
 /// If all weights are whole numbers, a row of weight w stands for w copies of the row; otherwise each row is one unit
 /// that carries its weight. A group is always one unit, with the weights of its rows.
@@ -54,7 +54,7 @@ impl Units {
         self.weights.push(weight);
     }
 
-    /// One unit per comparison, from whole-number tallies.
+    /// One unit per comparison, from whole-number tallies (per contest the number of comparisons with each outcome).
     ///
     /// # Errors
     /// [`ComparisonError::NotWhole`].
@@ -100,7 +100,9 @@ impl Units {
         let mut units = Self::empty();
         let equal = |a: &u32, b: &u32| cell(*a) == cell(*b) && weight(*a) == weight(*b);
         for run in rows.chunk_by(equal) {
-            let copies = run.iter().map(|&row| copies(weights, row as usize, whole));
+            let copies = run
+                .iter()
+                .map(|&row| copies_of(weights, row as usize, whole));
             units.push(cell(run[0]), weight(run[0]));
             units.close(copies.sum());
         }
@@ -148,13 +150,13 @@ impl Units {
         units.cells.reserve_exact(entries);
         units.weights.reserve_exact(entries);
         let mut meter = WorkMeter::new(interrupt);
-        for (row, number) in rows {
+        for (row, copies) in rows {
             let labels = ranked(row);
             meter.add(pair_count(labels) as u64)?;
             let weight = if whole { 1.0 } else { weights.get(row) };
             units.largest = units.largest.max(labels);
             cells.for_each(rankings.row(row), |cell| units.push(cell, weight));
-            units.close(number);
+            units.close(copies);
         }
         Ok(units)
     }
@@ -177,7 +179,7 @@ impl Units {
         &self.copies
     }
 
-    /// Number of units with all copies.
+    /// Number of units, all copies counted.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.copies.iter().sum()
@@ -217,7 +219,8 @@ pub(crate) fn is_whole(weights: &Weights) -> bool {
     }
 }
 
-fn copies(weights: &Weights, row: usize, whole: bool) -> u64 {
+/// Number of copies that a row stands for: its weight if all weights are `whole` numbers, else 1.
+fn copies_of(weights: &Weights, row: usize, whole: bool) -> u64 {
     if whole {
         weights.get(row) as u64
     } else {
@@ -225,8 +228,8 @@ fn copies(weights: &Weights, row: usize, whole: bool) -> u64 {
     }
 }
 
-/// Index of each distinct row of positive weight, and its number of copies, in a canonical order. Unless all weights are
-/// whole numbers, rows are copies only if their weights are equal, too.
+/// Index of each distinct row of positive weight, and its number of copies, in a canonical order. Unless all weights
+/// are whole numbers, rows are copies only if their weights are equal, too.
 pub(crate) fn distinct_rows(rankings: &Rankings) -> Vec<(usize, u64)> {
     let weights = rankings.weights();
     let whole = is_whole(weights);
@@ -240,19 +243,14 @@ pub(crate) fn distinct_rows(rankings: &Rankings) -> Vec<(usize, u64)> {
     };
     rows.sort_unstable_by(compare);
     let runs = rows.chunk_by(|a, b| compare(a, b).is_eq());
-    runs.map(|run| {
-        (
-            run[0],
-            run.iter().map(|&row| copies(weights, row, whole)).sum(),
-        )
-    })
-    .collect()
+    let copies = |run: &[usize]| run.iter().map(|&row| copies_of(weights, row, whole)).sum();
+    runs.map(|run| (run[0], copies(run))).collect()
 }
 
-/// Cells of the pairs that a ranking ranks.
+/// Looks up the cells of the pairs of labels that a ranking ranks.
 struct PairCells {
     labels: usize,
-    /// Contest of each pair.
+    /// Index of the contest of each pair of labels.
     contests: Vec<u32>,
 }
 
@@ -269,6 +267,7 @@ impl PairCells {
         }
     }
 
+    /// Calls `each` with the cell of each pair that the row of positions ranks.
     fn for_each(&self, positions: &[u16], mut each: impl FnMut(u32)) {
         for (u, &pu) in positions.iter().enumerate() {
             if pu == MISSING {

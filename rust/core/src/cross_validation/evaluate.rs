@@ -1,5 +1,5 @@
-//! [`Job`]: one split of a cross-validation. Grows one tree, applies every aggregator to its leaves and scores the
-//! predictions.
+//! [`Job`]: one split of a cross-validation. Grows one tree, applies every aggregator (a method that finds the
+//! consensus of rankings) to its leaves and scores the predictions.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ impl Problem {
         self.rankings.len()
     }
 
-    /// Estimated cost of growing one tree.
+    /// Estimated nanoseconds to grow one tree.
     pub(super) fn cost(&self) -> usize {
         self.values.len() * self.rankings.labels().pow(2)
     }
@@ -81,7 +81,7 @@ pub struct Job<'a> {
     pub n_folds: u32,
     /// Parameters of the tree; the split replaces its seed.
     pub tree: &'a TreeParams,
-    /// Aggregator for the criteria that compare rows with their consensus.
+    /// Aggregator for the split criteria that compare rows with their consensus.
     pub tree_aggregator: &'a Aggregator,
     /// Aggregators applied to the leaves.
     pub aggregators: &'a [Aggregator],
@@ -105,7 +105,7 @@ pub struct Evaluation {
 /// Score and time of one aggregator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcome {
-    /// Mean τ_X between predictions and held-out rankings.
+    /// Mean rank correlation τ_X between predictions and held-out rankings.
     pub tau_x: f64,
     /// Mean number of buckets of the predictions.
     pub predicted_buckets: f64,
@@ -212,8 +212,8 @@ impl LeafAggregation<'_> {
             })
             .collect();
         let mut workspace = Workspace::new(self.interrupt);
-        let levels: BTreeSet<Needs> = aggregators.iter().map(Aggregator::needs).collect();
-        for needs in levels {
+        let distinct_needs: BTreeSet<Needs> = aggregators.iter().map(Aggregator::needs).collect();
+        for needs in distinct_needs {
             let mut group: Vec<(&Aggregator, &mut LeafOrders)> = aggregators
                 .iter()
                 .zip(&mut orders_by_aggregator)

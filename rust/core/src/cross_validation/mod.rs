@@ -1,8 +1,8 @@
-//! Cross-validation of many aggregators on the same trees.
+//! Cross-validation of many aggregators (methods that find the consensus of rankings) on the same trees.
 //!
-//! An entropy tree does not depend on the aggregator, so each split of the data grows one tree, and every aggregator is
-//! applied to its leaves. The splits of all problems are jobs of one queue, the most expensive first. The result of a
-//! job depends on its problem and split only.
+//! A tree grown with [`Criterion::Entropy`] does not depend on the aggregator, so each split of the data grows one
+//! tree, and every aggregator is applied to its leaves. The splits of all problems (datasets) are jobs of one queue,
+//! the most expensive first. The result of a job depends on its problem and split only.
 
 mod evaluate;
 mod folds;
@@ -67,7 +67,7 @@ impl Job<'_> {
     /// Estimated nanoseconds of the job.
     fn cost(&self) -> usize {
         let per_tree = self.problem.cost();
-        // Criteria other than entropy aggregate the rows of every candidate split.
+        // Criteria other than entropy aggregate the rows of every candidate split of a node.
         if self.tree.options().criterion == Criterion::Entropy {
             per_tree
         } else {

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use super::display::{format_number, pluralize};
 
-/// Error in comparisons, their covariates, or the units to resample.
+/// Error in comparisons, their covariates, or the units that are resampled (comparisons, groups of them, or rankings).
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum ComparisonError {
@@ -57,7 +57,7 @@ pub enum ComparisonError {
         /// The value found.
         found: f64,
     },
-    /// An effect that the data does not identify.
+    /// A covariate whose effect the data does not identify.
     #[error(
         "the effect of covariate {column} is not identified: the column is zero, or a linear combination of label \
          differences, the order effect and the columns before it"
@@ -66,7 +66,7 @@ pub enum ComparisonError {
         /// Column of the covariate.
         column: usize,
     },
-    /// An order effect that the data does not identify.
+    /// An order effect (the advantage of the label named first) that the data does not identify.
     #[error(
         "the order effect is not identified: differences between the labels explain it; expected pairs of labels that \
          are compared in both orders"
@@ -100,7 +100,7 @@ pub enum ComparisonError {
         /// The count found.
         found: f64,
     },
-    /// Groups are required.
+    /// Comparisons without groups, although whole groups are to be drawn.
     #[error(
         "the comparisons have no groups; expected a group per comparison to draw whole groups"
     )]

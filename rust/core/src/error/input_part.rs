@@ -13,7 +13,7 @@ pub enum InputPart {
     Matrix(usize),
     /// One of many tables of pair shares.
     Table(usize),
-    /// One of two arguments with rankings.
+    /// One of two arguments with rankings, by its name.
     Argument(&'static str),
 }
 
@@ -45,7 +45,7 @@ impl Error {
         }
     }
 
-    /// The error itself, or the error of a part of the input.
+    /// The error without the part of the input that it belongs to.
     #[must_use]
     pub fn cause(&self) -> &Self {
         match self {

@@ -213,7 +213,7 @@ pub enum Error {
         /// Why it is invalid.
         problem: RowListProblem,
     },
-    /// Evidence without a statistic that the method needs.
+    /// A consensus method needs a statistic of the rankings that is not available.
     #[error(
         "{method} needs {needed}, but only {known} is available; Borda, Copeland, BucketPivot, \
          MarkovChain(4), MaximalLottery, Schulze and RankedPairs work on a pair order matrix"
@@ -226,12 +226,12 @@ pub enum Error {
         /// The statistics that are available.
         known: &'static str,
     },
-    /// A failure of a method that the host implements.
+    /// A failure of a consensus method that the calling program implements.
     #[error("{method}, on {input}: {message}")]
     External {
         /// Name of the method.
         method: String,
-        /// Description of its input.
+        /// Description of the method's input.
         input: String,
         /// What went wrong.
         message: String,
@@ -266,7 +266,7 @@ pub enum Error {
         /// The number of labels expected.
         expected: usize,
     },
-    /// A problem that could not be solved to the required accuracy.
+    /// A numerical problem that could not be solved to the required accuracy.
     #[error("no {what} found to the required accuracy: {why}")]
     Unsolved {
         /// The solution that was sought.
@@ -274,18 +274,18 @@ pub enum Error {
         /// Why it was not found.
         why: String,
     },
-    /// A criterion that compares with a consensus, without an aggregator.
+    /// A split criterion that compares rankings with a consensus, without an aggregator that computes the consensus.
     #[error(
         "this criterion compares rankings with a consensus; expected an aggregator, found none"
     )]
     NoConsensus,
-    /// Soft routing requested for a tree with several thresholds per node.
+    /// Soft routing (rows near a threshold follow both branches) requested for a tree with several thresholds per node.
     #[error("soft routing needs binary splits; expected splitter \"best\"")]
     SoftMultiway,
     /// Soft routing requested from a tree that was fitted without it.
     #[error("the tree was fitted without soft routing; expected routing \"soft\" at the fit")]
     NoSoftRouting,
-    /// A mixture without components.
+    /// A mixture without components (the models that it averages).
     #[error("found no component; expected at least one model")]
     NoComponents,
     /// A row for which every component of a mixture fails.

@@ -1,4 +1,5 @@
-//! [`PairStatisticError`]: errors in pair order matrices and tables of pair shares.
+//! [`PairStatisticError`]: errors in pair order matrices (entry (u,v): the share of rankings with u before v, ties
+//! counting half) and in tables of pair shares (per pair the shares before, tied and after).
 
 use thiserror::Error;
 

@@ -2,7 +2,7 @@ use super::*;
 use ndarray::{array, Array2};
 
 #[test]
-fn table_and_sort_give_equal_ranks() {
+fn few_values_are_ranked_as_by_sorting() {
     let column: Vec<f64> = (0..300).map(|i| f64::from((i * 37) % 101) - 50.5).collect();
     let few = RankedColumn::from_few_values(&column).unwrap();
     assert_eq!(few, RankedColumn::by_sorting(&column));
@@ -68,6 +68,7 @@ fn thresholds_separate_even_adjacent_floats() {
         let t = midpoint(lower, upper);
         assert!(lower <= t && t < upper, "{lower} {t} {upper}");
     }
+    // Both zeros are one distinct value.
     let x = array![[0.0], [-0.0]];
     assert_eq!(
         Features::new(x.view(), &Interrupt::never())

@@ -1,17 +1,18 @@
-//! [`AnchorSums`]: shares of the leaves that are anchors, summed over trees for all rows of a block. Anchors are the
-//! nodes whose shares are stored; see [`AnchoredTree`](crate::tree::AnchoredTree).
+//! [`AnchorSums`]: pair shares of the leaves that are anchors, summed over trees for all rows of a block. Anchors are
+//! the nodes whose shares are stored; see [`AnchoredTree`](crate::tree::AnchoredTree).
 
 use crate::aligned::AlignedBuffer;
 use crate::simd::{dispatch, Kernel};
 use crate::tree::{anchor_stride, ANCHOR_LANES};
 use crate::warm::warm_up;
 
-/// Sums of the leaves that are anchors, for all rows of a block.
+/// Sums of the shares of leaves that are anchors, for all rows of a block.
 pub(super) struct AnchorSums {
+    /// Number of sums per row, with padding.
     stride: usize,
-    /// Per row the planes before and after, and padding.
+    /// Per row: per pair the sum of before, then per pair the sum of after, and padding.
     sums: AlignedBuffer<i32>,
-    /// Number of anchors per row.
+    /// Number of anchors added per row.
     counts: Vec<i32>,
 }
 
@@ -26,23 +27,23 @@ impl AnchorSums {
         }
     }
 
-    /// Number of trees to add together.
+    /// Number of trees to pass to one call of [`Self::add`].
     pub(super) fn trees_at_once(&self) -> usize {
-        if self.stride / ANCHOR_LANES <= SHORT && self.counts.len() >= MANY_ROWS {
+        if self.stride / ANCHOR_LANES <= MAX_SHORT_LINES && self.counts.len() >= MANY_ROWS {
             SHORT_TABLES_AT_ONCE
         } else {
             TREES_AT_ONCE
         }
     }
 
-    /// The sums of a row, and its number of anchors.
+    /// The sums of a row, and the number of anchors in them.
     pub(super) fn row(&self, row: usize) -> (&[i32], i32) {
         let sums = &self.sums[row * self.stride..][..self.stride];
         (sums, self.counts[row])
     }
 
-    /// Adds the shares of the leaves of a few trees, at most [`TREES_AT_ONCE`]. Each tree has a table of shares, and
-    /// per row the slot of its leaf in this table, or [`NO_SLOT`].
+    /// Adds the shares of the leaves of at most [`TREES_AT_ONCE`] trees. Each tree has a table of the shares of its
+    /// anchors, and per row the slot (index) of its leaf in this table, or [`NO_SLOT`].
     pub(super) fn add(&mut self, tables: &[&[i32]], slots: &[u32]) {
         dispatch(AddAnchorsKernel {
             sums: self,
@@ -52,21 +53,21 @@ impl AnchorSums {
     }
 }
 
-/// Marks a row whose leaf is not in the table of a tree: an index beyond every table.
+/// Slot of a row whose leaf is not in the table of a tree: an index beyond every table.
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
 /// Largest number of trees whose shares are added together: each sum is read and written once for all of them.
 pub(super) const TREES_AT_ONCE: usize = 16;
 
-/// Number of short tables that are added together for many rows: they and the sums of a block fit in the second-level
-/// cache.
+/// Number of short tables (with few cache lines per leaf) that are added together for many rows: they and the sums of a
+/// block fit in the second-level cache.
 const SHORT_TABLES_AT_ONCE: usize = 4;
 
-/// From this many rows on, most of a short table is needed.
+/// From this many rows on, the rows reach most leaves of a short table.
 const MANY_ROWS: usize = 64;
 
 /// Largest number of cache lines per leaf of a short table: the sums of a row fit in the registers.
-const SHORT: usize = 7;
+const MAX_SHORT_LINES: usize = 7;
 
 /// A cache line of shares.
 type Line = [i32; ANCHOR_LANES];
@@ -89,7 +90,7 @@ impl Kernel for AddAnchorsKernel<'_> {
             4 => self.add_short::<4>(),
             5 => self.add_short::<5>(),
             6 => self.add_short::<6>(),
-            SHORT => self.add_short::<SHORT>(),
+            MAX_SHORT_LINES => self.add_short::<MAX_SHORT_LINES>(),
             _ => self.add_long(),
         }
     }
@@ -104,7 +105,7 @@ impl AddAnchorsKernel<'_> {
         let each = self.tables.iter().zip(self.slots.chunks_exact(rows));
         for (tree, (table, slots)) in trees.iter_mut().zip(each) {
             *tree = (table.as_chunks().0.as_chunks().0, slots);
-            // Most of a table with more leaves than rows is not needed.
+            // The rows do not reach most of a table with more leaves than rows.
             if tree.0.len() <= rows {
                 warm_up(table, |&share| share as u32);
             }

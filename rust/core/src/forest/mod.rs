@@ -1,4 +1,5 @@
-//! Forests: many trees on the same rankings, whose pair shares are averaged.
+//! Forests: many trees on the same rankings, whose pair shares are averaged. The pair shares of a leaf are, per pair of
+//! labels, the shares of its rows that rank the first label before, tied with or after the second.
 
 mod anchor_sums;
 mod share_index;
@@ -26,7 +27,7 @@ pub enum ForestVariant {
     Bootstrap,
     /// Every tree is grown on all rows, with random thresholds.
     ExtraTrees,
-    /// Alternates between the two, starting with a bootstrap sample.
+    /// Trees alternate between the two other variants; the first tree has a bootstrap sample.
     Mixed,
 }
 
@@ -66,8 +67,8 @@ pub struct ForestOptions {
 
 /// A forest with its training rankings.
 ///
-/// Trees store nodes and rows, but no shares. The first prediction computes the shares that later predictions need, and
-/// keeps them in memory. Tree i depends on the seed and i only.
+/// Trees store nodes and rows, but no pair shares. The first prediction computes the shares that later predictions
+/// need, and keeps them in memory. On the same data, the tree with index i depends only on the options and i.
 ///
 /// References: L. Breiman, *Random forests*, Machine Learning 45, 2001; P. Geurts, D. Ernst and L. Wehenkel, *Extremely
 /// randomized trees*, Machine Learning 63, 2006.
@@ -93,6 +94,7 @@ pub struct Forest {
     features: usize,
     rankings: Rankings,
     pub(crate) members: Vec<ForestTree>,
+    /// The shares of the trees, prepared for predictions.
     cache: IndexCache,
 }
 
@@ -104,9 +106,9 @@ pub(crate) struct ForestTree {
     pub(crate) seed: u64,
 }
 
-/// The bootstrap sample of a tree: as many draws with replacement as there are rows of positive weight.
+/// The bootstrap sample of a tree: `rows` draws with replacement, as indices among the rows of positive weight.
 pub(crate) fn bootstrap_draws(seed: u64, rows: usize) -> impl Iterator<Item = usize> {
-    // A separate stream from the tree's own draws.
+    // A stream of random numbers separate from the one for features and thresholds.
     let mut generator = Generator::new(child_seed(seed, 1));
     (0..rows).map(move |_| generator.below(rows))
 }
@@ -127,7 +129,7 @@ impl Forest {
     /// nor on how many trees existed before.
     ///
     /// # Errors
-    /// As [`Tree::fit`]; after an error the forest is unchanged.
+    /// The errors of [`Tree::fit`]; after an error the forest is unchanged.
     pub fn grow(
         &mut self,
         features: &Features,
@@ -160,7 +162,7 @@ impl Forest {
         Ok(())
     }
 
-    /// Refuses a number of features that differs from the forest's, and more trees than can be allocated.
+    /// Checks that the number of features is that of the forest, and that memory for the trees can be allocated.
     pub(crate) fn check_growth(&self, features: &Features, trees: usize) -> Result<()> {
         if features.columns() != self.features {
             return Err(Error::FeatureCount {
@@ -185,10 +187,10 @@ impl Forest {
         self.cache = IndexCache::default();
     }
 
-    /// Grows the tree with this index; `encoding` is shared by all trees of the forest.
+    /// Grows the tree with this index; `encoding` (of the rankings) is shared by all trees of the forest.
     ///
     /// # Errors
-    /// As [`Tree::fit`].
+    /// The errors of [`Tree::fit`].
     pub(crate) fn grow_tree(
         &self,
         encoding: &SharedEncoding,
@@ -224,19 +226,19 @@ impl Forest {
         Ok(ForestTree { tree, kind, seed })
     }
 
-    /// The weights of a tree's rows: bootstrap counts times the weights of the rankings.
+    /// The weights of a tree's rows: those of the rankings, for a bootstrap tree times the number of draws of the row.
     pub(crate) fn weights(&self, kind: TreeKind, seed: u64) -> Weights {
-        let own = self.rankings.weights();
+        let ranking_weights = self.rankings.weights();
         if kind == TreeKind::ExtraTrees {
-            return own.clone();
+            return ranking_weights.clone();
         }
         let rows: Vec<usize> = (0..self.rankings.len())
-            .filter(|&row| own.get(row) > 0.0)
+            .filter(|&row| ranking_weights.get(row) > 0.0)
             .collect();
         let mut weights = vec![0.0; self.rankings.len()];
         for drawn in bootstrap_draws(seed, rows.len()) {
             let row = rows[drawn];
-            weights[row] += own.get(row);
+            weights[row] += ranking_weights.get(row);
         }
         Weights::Each(weights)
     }
@@ -270,7 +272,8 @@ impl Forest {
         &self.rankings
     }
 
-    /// Importance per feature, averaged over the trees and normalised to sum 1; all 0 if no impurity decreases.
+    /// Impurity-based importance per feature, averaged over the trees and normalised to sum 1; all 0 if no split
+    /// decreases the impurity.
     #[must_use]
     pub fn feature_importances(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.features];
@@ -304,7 +307,8 @@ mod tests {
             1 + i64::from((row * row / 5 + row * label) % 3 != label % 3) * i64::from(label > 0)
         });
         let features = Features::new(x.view(), &Interrupt::never()).unwrap();
-        // The weights sum to three times the number of rankings, which exceeds the size of the shared tables.
+        // These weights sum to three times the number of rankings, which is more than the score tables of the shared
+        // encoding cover.
         let heavy: Vec<f64> = (0..rows).map(|row| (row % 7) as f64).collect();
         for weights in [None, Some(&heavy[..])] {
             let rankings = Rankings::new(y.view(), weights, &Interrupt::never()).unwrap();

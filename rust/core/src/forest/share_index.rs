@@ -1,8 +1,8 @@
-//! [`ShareIndex`]: anchored trees of a forest, which predict without counting the training rows again; and
+//! [`ShareIndex`]: anchored trees of a forest, which predict pair shares without counting the training rows again; and
 //! [`IndexCache`], which keeps the last index.
 //!
-//! Anchors are nodes whose shares are stored. The tail of a leaf is the weighted sum of the rankings between the leaf
-//! and its anchor; see [`AnchoredTree`].
+//! Anchors are nodes whose shares are stored: exact anchors in 32 bits per share, coarse anchors in 8 bits. The tail of
+//! a leaf is the weighted sum of the rankings between the leaf and its anchor; see [`AnchoredTree`].
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
@@ -15,17 +15,17 @@ use crate::pairs::{pair_count, CompactRankings, PackedPairCodes};
 use crate::rankings::Rankings;
 use crate::run::{self, Jobs, Work};
 use crate::tree::{
-    anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, CodedTrees, Tree, LEAST_EXPONENTS,
+    anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, CodedTrees, Tree, MIN_ROWS_EXPONENTS,
 };
 use crate::weights::Weights;
 
-use super::share_sums::unit;
+use super::share_sums::fixed_point_unit;
 use super::Forest;
 
-/// Memory of all anchors together, in bytes.
+/// Largest memory of all anchors together, in bytes.
 const ANCHOR_BUDGET: usize = 64 << 20;
 
-/// Memory of all stored tails together, in bytes.
+/// Largest memory of all stored tails together, in bytes.
 const TAIL_BUDGET: usize = 192 << 20;
 
 /// Fraction of the budget that coarse anchors may take: numerator and denominator.
@@ -35,10 +35,10 @@ const COARSE_PART: [usize; 2] = [3, 4];
 /// the largest fraction adds at most 4e-7 to the error of a share. Smaller fractions need fewer anchors.
 const COARSE_FRACTIONS: [f32; 5] = [2e-4, 5e-5, 1.25e-5, 3e-6, 8e-7];
 
-/// Weights and strengths for which the path from a leaf to its anchor can be computed in single precision.
+/// Weights and strengths for which the climb from a leaf to its anchor can be computed in single precision.
 const SINGLE_PRECISION: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 
-/// The anchored trees of a forest for one strength of the m-estimate.
+/// The anchored trees of a forest for one strength of the m-estimate, which smooths the shares of the leaves.
 ///
 /// Memory on top of the forest:
 /// - at most 64 MB for anchors, unless extreme weights or an extreme strength make every leaf an anchor, and 4 bytes
@@ -50,6 +50,7 @@ const SINGLE_PRECISION: std::ops::RangeInclusive<f64> = 1e-20..=1e20;
 /// - after the first prediction of many rows: 8 bytes per node.
 #[derive(Debug)]
 pub(super) struct ShareIndex {
+    /// Strength of the m-estimate.
     pub(super) strength: f64,
     /// Fixed-point value of 1.0 in the shares of one tree.
     pub(super) unit: i32,
@@ -63,8 +64,9 @@ pub(super) struct ShareIndex {
     pub(super) distinct_rankings: usize,
     /// Whether some leaves are not anchors.
     pub(super) has_tails: bool,
+    /// The trees with ranks in place of thresholds, once a prediction of many rows has coded them.
     coded: OnceLock<Option<CodedTrees>>,
-    /// For a [`BuildTurn`], so that the trees are coded once.
+    /// Id of the process that has the [`BuildTurn`] to code the trees, or 0.
     coder: AtomicU32,
 }
 
@@ -78,7 +80,7 @@ impl ShareIndex {
         Self::with_sizes(forest, strength, sizes, jobs)
     }
 
-    /// As [`Self::new`], with the given sizes of anchors.
+    /// As [`Self::new`], with given sizes.
     pub(super) fn with_sizes(
         forest: &Forest,
         strength: f64,
@@ -119,7 +121,7 @@ impl ShareIndex {
             codes: PackedPairCodes::new(labels, positions),
             compact,
             distinct_rankings,
-            has_tails: sizes.least > 1,
+            has_tails: sizes.min_rows > 1,
             coded: OnceLock::new(),
             coder: AtomicU32::new(0),
         })
@@ -133,10 +135,12 @@ impl ShareIndex {
     }
 }
 
-/// Sizes of the anchors of a forest; see [`AnchorPlan`].
+/// Parameters of the [`AnchorPlan`]s of a forest.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct AnchorSizes {
-    pub(super) least: u32,
+    /// Smallest number of rows of an exact anchor.
+    pub(super) min_rows: u32,
+    /// Largest fraction that a coarse anchor contributes to the shares of a leaf; 0 for no coarse anchors.
     pub(super) coarse_fraction: f32,
     /// Memory of the stored tails of all trees.
     pub(super) tail_bytes: usize,
@@ -145,7 +149,7 @@ pub(super) struct AnchorSizes {
 impl AnchorSizes {
     /// Every leaf is an exact anchor.
     pub(super) const LEAVES: Self = Self {
-        least: 1,
+        min_rows: 1,
         coarse_fraction: 0.0,
         tail_bytes: 0,
     };
@@ -155,18 +159,18 @@ impl AnchorSizes {
             rankings: &forest.rankings,
             ranking_of: &[],
             strength,
-            least: self.least,
+            min_rows: self.min_rows,
             coarse_fraction: self.coarse_fraction,
-            unit: unit(forest.members.len()),
+            unit: fixed_point_unit(forest.members.len()),
             tail_bytes: 0,
         }
     }
 
     /// Chooses the sizes for a budget in bytes. Every leaf is an anchor if all leaves fit, or if single precision does
     /// not suffice. Otherwise chooses the largest `coarse_fraction` whose anchors fit in [`COARSE_PART`] of the budget,
-    /// and the smallest power of two for `least` whose anchors fit in the rest.
+    /// and the smallest power of two for `min_rows` whose anchors fit in the rest.
     fn choose(forest: &Forest, strength: f64, budget: usize, jobs: Jobs<'_>) -> Result<Self> {
-        if !is_moderate(forest, strength) {
+        if !fits_single_precision(forest, strength) {
             return Ok(Self::LEAVES);
         }
         let labels = forest.rankings.labels();
@@ -181,7 +185,7 @@ impl AnchorSizes {
             if coarse <= budget / of * parts {
                 let left = budget - coarse;
                 return Ok(Self {
-                    least: counts.least(left / exact_bytes),
+                    min_rows: counts.min_rows(left / exact_bytes),
                     coarse_fraction,
                     tail_bytes: TAIL_BUDGET,
                 });
@@ -189,7 +193,7 @@ impl AnchorSizes {
         }
         let counts = AnchorCounts::new(forest, strength, 0.0, jobs)?;
         Ok(Self {
-            least: counts.least(budget / exact_bytes),
+            min_rows: counts.min_rows(budget / exact_bytes),
             coarse_fraction: 0.0,
             tail_bytes: TAIL_BUDGET,
         })
@@ -197,20 +201,20 @@ impl AnchorSizes {
 }
 
 /// Whether the weights and the strength allow single precision.
-fn is_moderate(forest: &Forest, strength: f64) -> bool {
-    let is_moderate = |weight: f64| weight == 0.0 || SINGLE_PRECISION.contains(&weight);
-    let weights_are_moderate = match forest.rankings.weights() {
+fn fits_single_precision(forest: &Forest, strength: f64) -> bool {
+    let fits = |number: f64| number == 0.0 || SINGLE_PRECISION.contains(&number);
+    let weights_fit = match forest.rankings.weights() {
         Weights::Unit(_) => true,
-        Weights::Each(weights) => weights.iter().copied().all(is_moderate),
+        Weights::Each(weights) => weights.iter().copied().all(fits),
     };
-    weights_are_moderate && is_moderate(strength)
+    weights_fit && fits(strength)
 }
 
-/// Numbers of anchors of all trees.
+/// Numbers of anchors in all trees together.
 struct AnchorCounts {
     coarse: usize,
-    /// Exact anchors for each power of two of `least`.
-    exact: [usize; LEAST_EXPONENTS],
+    /// Exact anchors for each power of two of `min_rows`.
+    exact: [usize; MIN_ROWS_EXPONENTS],
 }
 
 impl AnchorCounts {
@@ -231,7 +235,7 @@ impl AnchorCounts {
         };
         let mut sums = Self {
             coarse: 0,
-            exact: [0; LEAST_EXPONENTS],
+            exact: [0; MIN_ROWS_EXPONENTS],
         };
         for counts in run::map(jobs, work, || (), count)? {
             sums.coarse += counts.coarse;
@@ -242,16 +246,16 @@ impl AnchorCounts {
         Ok(sums)
     }
 
-    /// The smallest power of two with at most `limit` exact anchors.
-    fn least(&self, limit: usize) -> u32 {
+    /// The smallest power of two for [`AnchorSizes::min_rows`] with at most `limit` exact anchors.
+    fn min_rows(&self, limit: usize) -> u32 {
         let exponent = self.exact.iter().position(|&count| count <= limit);
-        1 << exponent.unwrap_or(LEAST_EXPONENTS - 1)
+        1 << exponent.unwrap_or(MIN_ROWS_EXPONENTS - 1)
     }
 }
 
 /// The distinct rankings of the training data.
 struct DistinctRankings {
-    /// Per training row: index of its ranking.
+    /// Per training row: index of its ranking among the distinct rankings.
     ranking_of: Vec<u32>,
     /// Positions of the distinct rankings, one after the other.
     positions: Vec<u16>,
@@ -278,11 +282,11 @@ impl DistinctRankings {
     }
 }
 
-/// The index that was used last. Clones share it.
+/// Keeps the index that was used last. A clone keeps the same index.
 #[derive(Debug, Default)]
 pub(crate) struct IndexCache {
     index: Mutex<Option<Arc<ShareIndex>>>,
-    /// For a [`BuildTurn`], so that an index is built once.
+    /// Id of the process that has the [`BuildTurn`] to build an index, or 0.
     builder: AtomicU32,
 }
 
@@ -308,7 +312,7 @@ impl IndexCache {
             jobs.interrupt.check()?;
             std::thread::sleep(Duration::from_millis(1));
         };
-        // Another thread may have built it meanwhile.
+        // Another thread may have built the index meanwhile.
         if let Some(index) = self.cached(strength) {
             return Ok(index);
         }
@@ -351,7 +355,7 @@ mod tests {
     use ndarray::Array2;
 
     #[test]
-    fn a_smaller_budget_takes_larger_anchors() {
+    fn anchors_fit_in_the_budget() {
         let x = Array2::from_shape_fn((400, 2), |(i, j)| ((i * (7 + j)) % 101) as f64);
         let y = Array2::from_shape_fn((400, 3), |(i, j)| ((i * i / 7 + j) % 3) as i64 + 1);
         let never = Interrupt::never();
@@ -372,10 +376,10 @@ mod tests {
         forest.grow(&features, &options, 4, jobs).unwrap();
         let choose = |budget| AnchorSizes::choose(&forest, 0.5, budget, jobs).unwrap();
         assert_eq!(choose(ANCHOR_BUDGET), AnchorSizes::LEAVES);
-        // 3 pairs of 2 numbers per anchor, padded to 16 numbers of 4 bytes.
+        // An exact anchor takes 64 bytes: 2 shares for each of 3 pairs, padded to 16 numbers of 4 bytes.
         let leaves: usize = (0..4).map(|t| forest.tree(t).unwrap().leaves()).sum();
         assert_eq!(choose(64 * leaves), AnchorSizes::LEAVES);
-        assert!(choose(64 * leaves - 1).least > 1);
+        assert!(choose(64 * leaves - 1).min_rows > 1);
         let mut before = f32::INFINITY;
         for budget in [12800, 6400, 3200, 1600, 0] {
             let sizes = choose(budget);

@@ -1,7 +1,9 @@
-//! [`ShareSums`]: shares of one row, summed over trees in fixed point, so that equal shares stay equal.
+//! [`ShareSums`]: pair shares (of before, tied and after) of one row, summed over trees in fixed point, so that equal
+//! shares stay equal.
 //!
-//! Anchors are the nodes whose shares are stored: those of exact anchors in fixed point, those of coarse anchors as one
-//! byte per share; see [`AnchoredTree`](crate::tree::AnchoredTree).
+//! Anchors are the nodes whose shares are stored: exact anchors in fixed point, coarse anchors as one byte per share.
+//! The shares of other leaves are a fraction of those of an anchor, plus the shares of the training rows between both;
+//! see [`AnchoredTree`](crate::tree::AnchoredTree).
 
 use crate::pairs::{CompactRankings, PackedPairCodes, RankingSums};
 use crate::simd::{dispatch, Kernel};
@@ -14,22 +16,23 @@ use super::share_index::ShareIndex;
 const ONE: usize = 1 << 30;
 
 /// Fixed-point value of 1.0 in the shares of one of `trees` trees.
-pub(super) fn unit(trees: usize) -> i32 {
+pub(super) fn fixed_point_unit(trees: usize) -> i32 {
     (ONE / trees.max(1)) as i32
 }
 
-/// Sums of the shares of before and after per pair; tied is the rest. Before and after are treated alike, so exchanging
-/// the two labels of a pair exchanges its sums.
+/// Sums of the shares of before and after per pair; the shares of tied are the rest of `total`. Before and after are
+/// treated alike, so exchanging the two labels of a pair exchanges its sums.
 pub(super) struct ShareSums {
+    /// Fixed-point value of 1.0 in the shares of one tree.
     unit: f32,
-    /// Per pair: sums of all contributions but those of anchors, padded to whole code words.
+    /// Per pair the sums of all contributions but those of anchors, with padding.
     before: Vec<i32>,
     after: Vec<i32>,
     /// Rankings to be added to `before` and `after`.
     rankings: RankingSums,
-    /// Sums of exact anchors: the planes before and after, and padding.
+    /// Sums over exact anchors: per pair the sum of before, then per pair the sum of after, and padding.
     anchored: Vec<i32>,
-    /// Sums of coarse anchors, in the same layout with other padding; empty without coarse anchors.
+    /// Sums over coarse anchors, in the same layout with other padding; empty without coarse anchors.
     coarse: Vec<i32>,
     /// Fixed-point value of 1.0 in the fractions of coarse anchors.
     coarse_one: f32,
@@ -38,7 +41,7 @@ pub(super) struct ShareSums {
 }
 
 impl ShareSums {
-    /// Sums of 0, for the predictions of a forest with this index.
+    /// Sums of 0, for a forest whose anchored trees are in `index`.
     pub(super) fn new(index: &ShareIndex, labels: usize) -> Self {
         let has_coarse = index.coarse_fraction > 0.0;
         let coarse = coarse_stride(labels) * usize::from(has_coarse);
@@ -58,11 +61,11 @@ impl ShareSums {
 
     /// Converts a share of one tree, or a fraction of it, to fixed point.
     #[inline]
-    pub(super) fn fixed(&self, share: f32) -> i32 {
+    pub(super) fn to_fixed(&self, share: f32) -> i32 {
         to_fixed(share, self.unit)
     }
 
-    /// Sets the sums to those of the anchors of `row`, a row of the block.
+    /// Starts the sums of a row of the block with those of its leaves that are anchors.
     pub(super) fn start(&mut self, anchors: &AnchorSums, row: usize) {
         self.before.fill(0);
         self.after.fill(0);
@@ -71,15 +74,15 @@ impl ShareSums {
         if count > 0 {
             self.anchored.copy_from_slice(sums);
         } else {
-            // The sums are 0. Reading them would be slower: nothing may have been written to their memory yet.
+            // The sums are 0. Reading them would be slower, because their memory may not have been touched yet.
             self.anchored.fill(0);
         }
         self.total = count * self.unit as i32;
     }
 
-    /// Adds a fraction of the shares of an anchor.
+    /// Adds a fraction of the shares of an exact anchor.
     pub(super) fn add_fraction(&mut self, anchor: &[i32], fraction: f32) {
-        self.total += self.fixed(fraction);
+        self.total += self.to_fixed(fraction);
         dispatch(AddFractionKernel {
             sums: &mut self.anchored,
             anchor,
@@ -89,11 +92,11 @@ impl ShareSums {
 
     /// Adds the fraction of a coarse anchor to the total, and returns it in fixed point for [`Self::add_coarse`].
     pub(super) fn start_coarse(&mut self, fraction: f32) -> i32 {
-        self.total += self.fixed(fraction);
+        self.total += self.to_fixed(fraction);
         to_fixed(fraction, self.coarse_one)
     }
 
-    /// Adds fractions of the shares of coarse anchors.
+    /// Adds fractions of the shares of coarse anchors; the fractions are those of [`Self::start_coarse`].
     pub(super) fn add_coarse(&mut self, anchors: &[(&[u8], i32)]) {
         dispatch(AddCoarseKernel {
             sums: &mut self.coarse,
@@ -101,9 +104,9 @@ impl ShareSums {
         });
     }
 
-    /// Adds a fraction of shares of ⅓.
+    /// Adds a fraction of the prior shares of ⅓ each.
     pub(super) fn add_prior(&mut self, fraction: f32) {
-        let third = self.fixed(fraction / 3.0);
+        let third = self.to_fixed(fraction / 3.0);
         self.total += 3 * third;
         for sums in [&mut self.before, &mut self.after] {
             for sum in sums {
@@ -112,13 +115,13 @@ impl ShareSums {
         }
     }
 
-    /// Adds complete rankings with their weights.
+    /// Adds complete rankings, given by their indices in `codes`, with their weights.
     pub(super) fn add_rankings(&mut self, codes: &PackedPairCodes, rankings: &[(u32, i32)]) {
         self.total += rankings.iter().map(|(_, weight)| weight).sum::<i32>();
         codes.add_complete(rankings, [&mut self.before, &mut self.after]);
     }
 
-    /// As [`Self::add_rankings`], for compact rankings.
+    /// As [`Self::add_rankings`], for rankings of few labels.
     pub(super) fn add_compact(
         &mut self,
         compact: &CompactRankings,
@@ -141,13 +144,14 @@ impl ShareSums {
         }
     }
 
-    /// Writes the normalised planes before, tied and after; 0 without any shares.
+    /// Writes the normalised shares: per pair before, then per pair tied, then per pair after; 0 if no shares were
+    /// added.
     pub(super) fn write(&self, shares: &mut [f64]) {
         dispatch(WriteSharesKernel { sums: self, shares });
     }
 }
 
-/// `share * unit`, rounded to the nearest integer; neither factor is negative.
+/// `share * unit`, rounded to the nearest integer; neither factor may be negative.
 #[inline(always)]
 fn to_fixed(share: f32, unit: f32) -> i32 {
     (share * unit + 0.5) as i32
@@ -231,7 +235,7 @@ impl Kernel for WriteSharesKernel<'_> {
         let (anchor_before, rest) = self.sums.anchored.split_at(pairs);
         let anchor_after = &rest[..pairs];
         let total = self.sums.total;
-        // Without coarse anchors, other numbers take their place and are multiplied by 0.
+        // Without coarse anchors, the sums of exact anchors take their place and are multiplied by 0.
         let has_coarse = !self.sums.coarse.is_empty();
         let coarse = if has_coarse {
             &self.sums.coarse

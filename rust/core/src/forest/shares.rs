@@ -1,4 +1,8 @@
-//! Predictions of a forest: pair shares averaged over its trees.
+//! Predictions of a forest: pair shares (per pair of labels the shares of before, tied and after) averaged over its
+//! trees.
+//!
+//! Anchors are nodes whose shares are stored. The shares of other leaves are computed by a climb to an anchor; see
+//! [`AnchoredTree`](crate::tree::AnchoredTree).
 
 use std::sync::Arc;
 
@@ -32,9 +36,10 @@ const BLOCK_ROWS: usize = 1024;
 pub enum Voters<'a> {
     /// All trees.
     All,
-    /// The rows are the training rows, and only trees grown without a row vote for it.
+    /// The rows are all training rows, and only trees grown without a row vote for it.
     OutOfBag,
-    /// As `OutOfBag`, for the training rows with these indices, and only the trees of one half of the forest vote.
+    /// The rows are the training rows with these indices, and only trees of one half that were grown without a row vote
+    /// for it.
     OutOfBagHalf(&'a [usize], ForestHalf),
 }
 
@@ -63,8 +68,8 @@ impl Voters<'_> {
         }
     }
 
-    /// Whether the tree with this index can vote.
-    fn include(self, tree: usize, members: &[ForestTree]) -> bool {
+    /// Whether the tree with this index may vote for a row.
+    fn includes(self, tree: usize, members: &[ForestTree]) -> bool {
         let is_in_half = match self {
             Self::All => return true,
             Self::OutOfBag => true,
@@ -73,7 +78,7 @@ impl Voters<'_> {
         is_in_half && members[tree].kind == TreeKind::Bootstrap
     }
 
-    /// Whether the number of rows and the indices are valid.
+    /// Whether the number of predicted rows and the indices of training rows are valid.
     fn fits(self, rows: usize, training_rows: usize) -> bool {
         match self {
             Self::All => true,
@@ -85,7 +90,7 @@ impl Voters<'_> {
     }
 }
 
-/// A forest prepared to predict: the [`PairModel`] of its averaged shares.
+/// A forest prepared for predictions: a [`PairModel`] that predicts the averaged shares.
 pub struct ForestPredictor<'a> {
     forest: &'a Forest,
     index: Arc<ShareIndex>,
@@ -224,7 +229,7 @@ impl ForestPredictor<'_> {
         starts: &mut [u32],
     ) -> Result<()> {
         let finder = BlockLeaves::new(self.forest, &self.index, block);
-        let all = self.index.trees.len();
+        let all_trees = self.index.trees.len();
         let mut leaves = vec![0; block.rows];
         let at_once = anchors.trees_at_once();
         let mut slots = vec![NO_SLOT; block.rows * at_once];
@@ -234,7 +239,7 @@ impl ForestPredictor<'_> {
             slots.fill(NO_SLOT);
             let of_trees = slots.chunks_exact_mut(block.rows);
             for ((tree, anchored), slots) in (first..).zip(group).zip(of_trees) {
-                if !self.voters.include(tree, &self.forest.members) {
+                if !self.voters.includes(tree, &self.forest.members) {
                     continue;
                 }
                 finder.write(tree, &mut leaves);
@@ -243,8 +248,8 @@ impl ForestPredictor<'_> {
                         continue;
                     }
                     match anchored.leaf_start(leaf) {
-                        LeafStart::Anchor(own) => *slot = own,
-                        LeafStart::Climb(start) => starts[row * all + tree] = start,
+                        LeafStart::Anchor(anchor) => *slot = anchor,
+                        LeafStart::Climb(start) => starts[row * all_trees + tree] = start,
                     }
                 }
             }
@@ -260,13 +265,13 @@ impl ForestPredictor<'_> {
     /// Number of trees that vote for each of the first `rows` rows.
     pub(crate) fn voter_counts(&self, rows: usize) -> Vec<usize> {
         let members = &self.forest.members;
-        let trees = (0..members.len()).filter(|&tree| self.voters.include(tree, members));
+        let trees = (0..members.len()).filter(|&tree| self.voters.includes(tree, members));
         let trees: Vec<usize> = trees.collect();
         let count = |row| trees.iter().filter(|&&tree| self.votes(tree, row)).count();
         (0..rows).map(count).collect()
     }
 
-    /// Whether a tree votes for a row, if [`Voters::include`] holds for the tree.
+    /// Whether a tree votes for a row, if [`Voters::includes`] holds for the tree.
     fn votes(&self, tree: usize, row: usize) -> bool {
         let Some(training_row) = self.voters.training_row(row) else {
             return true;
@@ -293,7 +298,7 @@ impl Forest {
         Shrinkage::MEstimate { strength }.check()?;
         let index = self.cache.get(self, strength, jobs)?;
         let in_bag = |(index, member): (usize, &ForestTree)| {
-            if !voters.include(index, &self.members) {
+            if !voters.includes(index, &self.members) {
                 return Vec::new();
             }
             let mut in_bag = vec![false; self.rankings.len()];
@@ -315,8 +320,8 @@ impl Forest {
     /// Computes `f` from the averaged shares of each row; see [`Self::predictor`].
     ///
     /// # Errors
-    /// As [`Self::predictor`] and [`predict::map_shares`]; [`Error::RowCounts`] if out-of-bag rows are not those of the
-    /// training data.
+    /// The errors of [`Self::predictor`] and [`predict::map_shares`]; [`Error::RowCounts`] if out-of-bag rows are not
+    /// those of the training data.
     pub fn map_shares<S, T: Send>(
         &self,
         values: ArrayView2<'_, f64>,
@@ -333,7 +338,7 @@ impl Forest {
     /// Consensus of the averaged shares of each row.
     ///
     /// # Errors
-    /// As [`Self::map_shares`] and [`Aggregator::aggregate`].
+    /// The errors of [`Self::map_shares`] and [`Aggregator::aggregate`].
     pub fn consensus(
         &self,
         aggregator: &Aggregator,
@@ -366,7 +371,7 @@ impl Forest {
     #[must_use]
     pub fn out_of_bag_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.rankings.len()];
-        let own = self.rankings.weights();
+        let ranking_weights = self.rankings.weights();
         for member in self
             .members
             .iter()
@@ -374,7 +379,7 @@ impl Forest {
         {
             let weights = self.weights(member.kind, member.seed);
             for (row, count) in counts.iter_mut().enumerate() {
-                *count += usize::from(weights.get(row) == 0.0 && own.get(row) > 0.0);
+                *count += usize::from(weights.get(row) == 0.0 && ranking_weights.get(row) > 0.0);
             }
         }
         counts

@@ -1,5 +1,6 @@
-//! Shares of one row, summed over its leaves that are not anchors. The shares of such a leaf come from the training
-//! rows between the leaf and its anchor, and from the anchor; see [`AnchoredTree`](crate::tree::AnchoredTree).
+//! Pair shares of one row, summed over its leaves that are not anchors (nodes whose shares are stored). The shares of
+//! such a leaf come from its tail, the training rows between the leaf and its anchor, and from the anchor, which is
+//! found by a climb from the leaf towards the root; see [`AnchoredTree`](crate::tree::AnchoredTree).
 
 use crate::error::Result;
 use crate::run::Interrupt;
@@ -9,10 +10,10 @@ use crate::tree::{ClimbEnd, ClimbedNode, NEGLIGIBLE, TAIL_ONE};
 use super::share_index::ShareIndex;
 use super::share_sums::ShareSums;
 
-/// Marks a tree that does not vote for a row, or whose leaf is an anchor.
+/// Start of a tree that needs no climb: it does not vote for the row, or its leaf is an anchor.
 pub(super) const NO_START: u32 = u32::MAX;
 
-/// The trees whose shares need a climb towards the root, with the start of the climb.
+/// Indices of the trees whose shares need a climb, with the starts of the climbs.
 fn trees_to_climb(starts: &[u32]) -> impl Iterator<Item = (usize, &u32)> {
     let starts = starts.iter().enumerate();
     starts.filter(|(_, &start)| start != NO_START)
@@ -22,6 +23,7 @@ fn trees_to_climb(starts: &[u32]) -> impl Iterator<Item = (usize, &u32)> {
 pub(super) enum TailSums<'a> {
     /// Every training row ranks all labels.
     Complete(CompleteTails<'a>),
+    /// Labels are missing in some training rows.
     Incomplete(IncompleteTails<'a>),
 }
 
@@ -60,12 +62,14 @@ impl<'a> TailSums<'a> {
     }
 }
 
-/// Complete rankings: the shares of all trees together are one weighted sum of rankings.
+/// Tails of complete rankings: those of all trees together are one weighted sum of rankings.
 pub(super) struct CompleteTails<'a> {
     index: &'a ShareIndex,
     strength: f32,
     weights: RankingWeights,
+    /// Coarse anchors of the current row, with their fractions.
     coarse: Vec<(&'a [u8], i32)>,
+    /// Rankings of the current row, with their weights.
     weighted: Vec<(u32, i32)>,
 }
 
@@ -73,7 +77,7 @@ pub(super) struct CompleteTails<'a> {
 struct RankingWeights {
     /// Per distinct ranking, as multiples of 1/[`TAIL_ONE`]; all 0 before and after the sum of a row.
     weights: Vec<u64>,
-    /// The rankings whose weight is not 0 come first; there is room for all and one more.
+    /// First the rankings whose weight is not 0, then unused entries: there is room for all rankings and one more.
     touched: Vec<u32>,
     /// Number of rankings whose weight is not 0.
     count: usize,
@@ -84,7 +88,7 @@ impl RankingWeights {
     #[inline(always)]
     fn add(&mut self, ranking: u32, weight: u32) {
         let sum = &mut self.weights[ranking as usize];
-        // Branch-free: the ranking is written always, and kept if it is new.
+        // Branch-free: the ranking is always written, and kept if its weight was 0.
         self.touched[self.count] = ranking;
         self.count += usize::from(*sum == 0);
         *sum += u64::from(weight);
@@ -94,7 +98,7 @@ impl RankingWeights {
     fn drain(&mut self, unit: i32) -> impl Iterator<Item = (u32, i32)> + '_ {
         let touched = &self.touched[..std::mem::take(&mut self.count)];
         let weights = &mut self.weights;
-        // No overflow: a weight is at most 2³² per tree, and the units of all trees together are at most 2³⁰.
+        // No overflow: a weight is at most 2³² per tree, and `unit` times the number of trees is at most 2³⁰.
         touched.iter().map(move |&ranking| {
             let weight = std::mem::take(&mut weights[ranking as usize]) * unit as u64;
             (ranking, ((weight + (1 << 31)) >> 32) as i32)
@@ -119,7 +123,7 @@ impl<'a> CompleteTails<'a> {
 
     fn add(&mut self, starts: &[u32], sums: &mut ShareSums) {
         let trees = &self.index.trees;
-        // These reads do not wait for each other; the tails are then in the cache.
+        // Loads the tails into the cache by reads that do not wait for each other.
         let touch = |all, (tree, &start): (usize, &u32)| all | trees[tree].touch_tail(start);
         std::hint::black_box(trees_to_climb(starts).fold(0, touch));
         self.coarse.clear();
@@ -144,7 +148,8 @@ impl<'a> CompleteTails<'a> {
         sums.add_rankings(&self.index.codes, &self.weighted);
     }
 
-    /// Adds the rankings between a leaf and its anchor; returns the anchor and the fraction that it contributes.
+    /// Adds the rankings between a leaf and its anchor; returns the end of the climb and the fraction that it
+    /// contributes.
     #[inline]
     fn add_tail(&mut self, tree: usize, start: u32) -> (ClimbEnd<'a>, f32) {
         let anchored = &self.index.trees[tree];
@@ -163,21 +168,25 @@ impl<'a> CompleteTails<'a> {
     }
 }
 
-/// Missing labels: every pair has its own weights, and the sums of a climb are computed pair by pair.
+/// Tails of rankings with missing labels: the weight of a node differs between pairs, so a climb is computed per pair.
 pub(super) struct IncompleteTails<'a> {
     index: &'a ShareIndex,
     /// Per pair: weights of before, after and of all rows that rank both labels.
     counts: [Vec<f32>; 3],
-    /// Rankings and weights of the rows of a node outside its child on the path.
-    ring: Vec<(u32, f32)>,
+    /// Rankings and weights of the rows of a node that are not in its child on the path.
+    outside: Vec<(u32, f32)>,
     pairs: PairFractions,
 }
 
-/// Shares of before and after of one tree, and the fraction that nodes further up contribute.
+/// State of the climb in one tree.
 struct PairFractions {
+    /// Strength of the m-estimate that smooths the shares.
     strength: f32,
+    /// Per pair the share of before from the nodes so far.
     before: Vec<f32>,
+    /// Per pair the share of after from the nodes so far.
     after: Vec<f32>,
+    /// Per pair the fraction that nodes further up contribute.
     fractions: Vec<f32>,
 }
 
@@ -187,7 +196,7 @@ impl<'a> IncompleteTails<'a> {
         Self {
             index,
             counts: std::array::from_fn(|_| vec![0.0; index.codes.stride()]),
-            ring: Vec::new(),
+            outside: Vec::new(),
             pairs: PairFractions {
                 strength: index.strength as f32,
                 before: zeros(),
@@ -203,14 +212,15 @@ impl<'a> IncompleteTails<'a> {
         self.counts.iter_mut().for_each(|counts| counts.fill(0.0));
         let mut inner: Option<ClimbedNode> = None;
         let top = anchored.climb(start, |level| {
-            self.ring.clear();
-            for (start, end) in level.ring(inner) {
+            self.outside.clear();
+            for (start, end) in level.rows_outside(inner) {
                 let rows = anchored.rows(start, end).iter();
-                self.ring.extend(rows.map(|row| (row.ranking, row.weight)));
+                self.outside
+                    .extend(rows.map(|row| (row.ranking, row.weight)));
             }
             inner = Some(level);
             let counts = self.counts.each_mut().map(Vec::as_mut_slice);
-            self.index.codes.add_incomplete(&self.ring, counts);
+            self.index.codes.add_incomplete(&self.outside, counts);
             let counts = self.counts.each_ref().map(Vec::as_slice);
             let pairs = &mut self.pairs;
             dispatch(StepUpPairsKernel { pairs, counts })
@@ -240,14 +250,15 @@ impl PairFractions {
 
     /// Adds the contribution of the node above, given its shares of before and after.
     fn add_above(&mut self, above: impl Iterator<Item = [f32; 2]>) {
-        let own = self.before.iter_mut().zip(&mut self.after);
-        for (((before, after), fraction), above) in own.zip(&self.fractions).zip(above) {
+        let shares = self.before.iter_mut().zip(&mut self.after);
+        for (((before, after), fraction), above) in shares.zip(&self.fractions).zip(above) {
             *before += fraction * above[0];
             *after += fraction * above[1];
         }
     }
 }
 
+/// Adds the contribution of one node and computes the fractions that are left to its parent.
 struct StepUpPairsKernel<'a> {
     pairs: &'a mut PairFractions,
     counts: [&'a [f32]; 3],

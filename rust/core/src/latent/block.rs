@@ -1,4 +1,7 @@
-//! [`LatentBlock`]: pair sums of the latent model for several rows at once, one row per lane.
+//! [`LatentBlock`]: pair sums of the latent model for several rows at once, one row per lane of the vector
+//! instructions.
+//!
+//! The scores of a row are a utility `f_u` and a tie term `h_u` per label u.
 
 use super::product::LogProduct;
 use super::real::Real;
@@ -10,7 +13,7 @@ pub(crate) const LANES: usize = 8;
 type LatentLanes<T> = [T; LANES];
 
 /// Sums over the pairs of a label with all other labels: Σ d, Σ t, Σ (b + a − d²) and Σ t (1 − t), where b, t and a are
-/// the shares of before, tied and after, and d = b − a.
+/// the shares (probabilities) of before, tied and after, and d = b − a.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PairSums<T> {
     pub(crate) net: LatentLanes<T>,
@@ -29,9 +32,9 @@ fn map_lanes<T>(f: impl FnMut(usize) -> T) -> LatentLanes<T> {
 /// A missing label has strength 0, as if it were ranked last with certainty. It adds 1 to Σ d of each ranked label and
 /// 0 to the other sums; callers subtract the number of missing labels. No pair needs a mask.
 pub(crate) struct LatentBlock<T> {
-    /// `exp(f_u − max f)`, 0 for a missing label.
+    /// Strength of each label: `a_u = exp(f_u − max f)`, 0 for a missing label.
     strengths: Vec<LatentLanes<T>>,
-    /// `exp((f_u − max f) / 2 + h_u)`, 0 for a missing label.
+    /// Tie strength of each label: `t_u = exp((f_u − max f) / 2 + h_u)`, 0 for a missing label.
     ties: Vec<LatentLanes<T>>,
     /// Largest utility of each row.
     largest: LatentLanes<T>,
@@ -217,7 +220,7 @@ impl<T: Real> PairTerms<T> {
 }
 
 impl LatentBlock<f64> {
-    /// Per row: sum over its ranked pairs of `ln(a_u + a_v + t_u · t_v)`.
+    /// Per row: sum over its ranked pairs of `ln(a_u + a_v + t_u · t_v)`, with the strengths a and the tie strengths t.
     #[inline(always)]
     pub(crate) fn log_normalisers(&self) -> LatentLanes<f64> {
         let n = self.labels();

@@ -1,4 +1,7 @@
 //! [`ContestModel`]: the penalised log-likelihood of contests, with its derivatives.
+//!
+//! A contest is a distinct comparison of two labels. Its tally holds the weights of "first label wins", "tie" and
+//! "second label wins". Effects, such as the advantage of the first label, add to the utility of the first label.
 
 use crate::comparisons::{Contests, Tallies, Units, OUTCOMES};
 
@@ -7,7 +10,7 @@ use super::real::Real;
 
 /// If the largest weight of a contest is outside this range, it becomes the unit of the weights: otherwise rounding
 /// would lose either the prior or the data.
-const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+const SAFE_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 /// Largest absolute sum of effects for which shares are computed from the strengths of both labels; beyond it they are
 /// computed from the scores of the pair.
@@ -26,7 +29,7 @@ pub enum TieRule {
 /// The model of contests: utilities, tie terms and effects with independent normal priors around 0.
 ///
 /// Scores are n utilities, then n tie terms unless ties count half, then one number per effect of the contests. The sum
-/// of the effects is added to the utility of the first label.
+/// of the effects, each times its value in the contest, is added to the utility of the first label.
 #[derive(Debug, Clone, Copy)]
 pub struct ContestModel<'a> {
     contests: &'a Contests,
@@ -36,7 +39,7 @@ pub struct ContestModel<'a> {
     /// Centre of the priors; `None` for 0.
     centre: Option<&'a [f64]>,
     /// Unit of the weights. The prior is multiplied by it instead of dividing each weight, which gives the same model.
-    unit: f64,
+    weight_unit: f64,
 }
 
 impl<'a> ContestModel<'a> {
@@ -46,14 +49,14 @@ impl<'a> ContestModel<'a> {
     pub fn new(contests: &'a Contests, tallies: &Tallies, ties: TieRule, ridge: f64) -> Self {
         let seen = tallies.iter().map(|tally| tally.iter().sum::<f64>());
         let largest = seen.fold(0.0, f64::max);
-        let is_plain = largest == 0.0 || PLAIN_WEIGHTS.contains(&largest);
-        let unit = if is_plain { 1.0 } else { largest };
+        let is_safe = largest == 0.0 || SAFE_WEIGHTS.contains(&largest);
+        let weight_unit = if is_safe { 1.0 } else { largest };
         Self {
             contests,
             ties,
-            ridge: ridge * unit,
+            ridge: ridge * weight_unit,
             centre: None,
-            unit,
+            weight_unit,
         }
     }
 
@@ -67,7 +70,7 @@ impl<'a> ContestModel<'a> {
 
     /// Standard deviation of the priors.
     pub(crate) fn prior_deviation(&self) -> f64 {
-        (self.unit / self.ridge).sqrt()
+        (self.weight_unit / self.ridge).sqrt()
     }
 
     pub(super) fn contests(&self) -> &'a Contests {
@@ -88,8 +91,8 @@ impl<'a> ContestModel<'a> {
         self.ridge
     }
 
-    pub(super) fn unit(&self) -> f64 {
-        self.unit
+    pub(super) fn weight_unit(&self) -> f64 {
+        self.weight_unit
     }
 
     /// Number of labels.
@@ -121,7 +124,7 @@ impl<'a> ContestModel<'a> {
                 weights[label as usize] += tally.iter().sum::<f64>();
             }
         }
-        weights.into_iter().fold(self.unit, f64::max)
+        weights.into_iter().fold(self.weight_unit, f64::max)
     }
 
     /// Penalty minus log-likelihood.
@@ -152,7 +155,7 @@ impl<'a> ContestModel<'a> {
         sum
     }
 
-    /// Sum of the effects of a contest.
+    /// Sum of the effects, each times its value in the contest.
     #[inline]
     fn effect(&self, scores: &[f64], contest: usize) -> f64 {
         let effects = scores[self.effects_start()..].iter();
@@ -248,7 +251,8 @@ impl<'a> ContestModel<'a> {
         matrix
     }
 
-    /// Calls `each` for every distinct unit, with its number of copies and the derivatives of its log-likelihood.
+    /// Calls `each` for every distinct unit of resampling, with its number of copies and the derivatives of its
+    /// log-likelihood.
     pub(super) fn for_each_unit(
         &self,
         units: &Units,
@@ -259,6 +263,7 @@ impl<'a> ContestModel<'a> {
         let mut slopes = vec![0.0; self.size()];
         for (unit, &copies) in units.copies().iter().enumerate() {
             slopes.fill(0.0);
+            // A cell stands for one outcome of one contest.
             for (cell, weight) in units.entries(unit) {
                 let mut tally = [0.0; OUTCOMES];
                 tally[cell % OUTCOMES] = weight;
@@ -273,7 +278,8 @@ impl<'a> ContestModel<'a> {
 struct ContestShares<'a> {
     model: &'a ContestModel<'a>,
     scores: &'a [f64],
-    /// `exp(f_u − max f)` and `exp((f_u − max f) / 2 + h_u)` per label; empty if the scores are too far apart.
+    /// Per label with utility `f_u` and tie term `h_u`: the strength `exp(f_u − max f)` and the tie strength
+    /// `exp((f_u − max f) / 2 + h_u)`. Empty if the scores are too far apart.
     strengths: Vec<[f64; 2]>,
 }
 
@@ -290,7 +296,7 @@ impl<'a> ContestShares<'a> {
         let is_close = high - low <= f64::SPREAD && ties.iter().all(|h| h.abs() <= limit);
         let strength = |u: usize| {
             let below = scores[u] - high;
-            // Without tie terms ties have no weight.
+            // In a model without tie terms, ties have no weight.
             let tie = ties.get(u).map_or(0.0, |h| (below / 2.0 + h).exponential());
             [below.exponential(), tie]
         };
@@ -316,7 +322,7 @@ impl<'a> ContestShares<'a> {
             self.model.effect(self.scores, contest)
         };
         if self.strengths.is_empty() || effect.abs() > MAX_EFFECT {
-            return self.pair_by_pair(u, v, effect);
+            return self.shares_of_pair(u, v, effect);
         }
         let ([a_u, t_u], [a_v, t_v]) = (self.strengths[u], self.strengths[v]);
         let exp_half_effect = if effect == 0.0 {
@@ -332,7 +338,8 @@ impl<'a> ContestShares<'a> {
         [before * inverse, tied * inverse, a_v * inverse]
     }
 
-    fn pair_by_pair(&self, u: usize, v: usize, effect: f64) -> [f64; OUTCOMES] {
+    /// Computes the shares without strengths, for scores that are too far apart and for large effects.
+    fn shares_of_pair(&self, u: usize, v: usize, effect: f64) -> [f64; OUTCOMES] {
         let (n, scores) = (self.model.labels(), self.scores);
         let f = [scores[u] + effect, scores[v]];
         match self.model.ties {

@@ -1,4 +1,7 @@
-//! [`RunGradient`]: the gradient of a [`ContestModel`] without effects, by vector instructions.
+//! [`RunGradient`]: the gradient of a [`ContestModel`], by vector instructions.
+//!
+//! It applies only to contests (distinct comparisons of two labels) without effects, that is, without an advantage of
+//! the first label and without covariates.
 
 use std::array::from_fn;
 
@@ -46,7 +49,7 @@ impl ContestRuns {
     }
 }
 
-/// The gradient of a model at many scores, for one set of tallies.
+/// The gradient of a model at many scores, for one set of tallies (the weights of the outcomes of each contest).
 ///
 /// Each entry is the derivative of the prior, plus the expected and minus the observed value of a sum: half of wins
 /// minus losses for the utility of a label, ties for its tie term. The observed values do not depend on the scores.
@@ -57,8 +60,10 @@ pub(super) struct RunGradient<'a> {
     weights: Vec<f64>,
     /// Half of wins minus losses per label, then ties per label.
     observed: Vec<f64>,
+    /// Expected values, in the order of `observed`.
     expected: Vec<f64>,
-    /// `exp(f_u − max f)` per label, then `exp((f_u − max f) / 2 + h_u)` per label, or 0 when ties count half.
+    /// Per label with utility `f_u` the strength `exp(f_u − max f)`. Then per label with tie term `h_u` the tie
+    /// strength `exp((f_u − max f) / 2 + h_u)`, or 0 when ties count half.
     strengths: Vec<f64>,
 }
 
@@ -110,41 +115,44 @@ impl<'a> RunGradient<'a> {
     #[inline(always)]
     fn set_strengths(&mut self, scores: &[f64]) -> bool {
         let n = self.model.labels();
-        let (utilities, rest) = scores.split_at(n);
+        let (utilities, tie_terms) = scores.split_at(n);
         let high = utilities.iter().copied().fold(f64::MIN, f64::max);
         let low = utilities.iter().copied().fold(f64::MAX, f64::min);
-        let (wins, ties) = self.strengths.split_at_mut(n);
-        for (win, f) in wins.iter_mut().zip(utilities) {
-            *win = f - high;
+        let (strengths, tie_strengths) = self.strengths.split_at_mut(n);
+        for (strength, f) in strengths.iter_mut().zip(utilities) {
+            *strength = f - high;
         }
         let mut is_close = high - low <= f64::SPREAD;
         if self.model.ties() == TieRule::Modelled {
-            for ((tie, win), h) in ties.iter_mut().zip(&*wins).zip(rest) {
-                *tie = win / 2.0 + h;
+            let below = &*strengths;
+            for ((tie_strength, below), h) in tie_strengths.iter_mut().zip(below).zip(tie_terms) {
+                *tie_strength = below / 2.0 + h;
                 is_close &= h.abs() <= f64::TIE_LIMIT / 2.0;
             }
         }
         if is_close {
-            exponentiate(wins);
+            exponentiate(strengths);
             if self.model.ties() == TieRule::Modelled {
-                exponentiate(ties);
+                exponentiate(tie_strengths);
             }
         }
         is_close
     }
 
+    /// Overwrites the expected values, given the strengths.
     #[inline(always)]
-    fn add_expected(&mut self) {
+    fn sum_expected(&mut self) {
         let n = self.model.labels();
-        let (wins, ties) = self.strengths.split_at(n);
+        let (strengths, tie_strengths) = self.strengths.split_at(n);
         self.expected.fill(0.0);
         let (nets, expected_ties) = self.expected.split_at_mut(n);
         for run in self.runs {
             let seconds = run.second..run.second + run.len;
             let columns = RunColumns {
-                own: [wins[run.first], ties[run.first]],
+                own: [strengths[run.first], tie_strengths[run.first]],
                 weights: &self.weights[run.start..run.start + run.len],
-                strengths: [&wins[seconds.clone()], &ties[seconds.clone()]],
+                strengths: &strengths[seconds.clone()],
+                tie_strengths: &tie_strengths[seconds.clone()],
             };
             let [net, tie] =
                 columns.add_to(&mut nets[seconds.clone()], &mut expected_ties[seconds]);
@@ -166,17 +174,19 @@ impl Kernel for ExpectationKernel<'_, '_> {
     fn run(self) -> bool {
         let is_close = self.gradient.set_strengths(self.scores);
         if is_close {
-            self.gradient.add_expected();
+            self.gradient.sum_expected();
         }
         is_close
     }
 }
 
-/// Strengths of the first label of a run, and weights and strengths of its second labels.
+/// The numbers of a run: one entry per second label, that is, per contest.
 struct RunColumns<'a> {
+    /// Strength and tie strength of the first label.
     own: [f64; 2],
     weights: &'a [f64],
-    strengths: [&'a [f64]; 2],
+    strengths: &'a [f64],
+    tie_strengths: &'a [f64],
 }
 
 impl RunColumns<'_> {
@@ -185,13 +195,13 @@ impl RunColumns<'_> {
     #[inline(always)]
     fn add_to(&self, nets: &mut [f64], expected_ties: &mut [f64]) -> [f64; 2] {
         let (weights, last_weights) = self.weights.as_chunks::<LANES>();
-        let (wins, last_wins) = self.strengths[0].as_chunks::<LANES>();
-        let (ties, last_ties) = self.strengths[1].as_chunks::<LANES>();
+        let (strengths, last_strengths) = self.strengths.as_chunks::<LANES>();
+        let (ties, last_ties) = self.tie_strengths.as_chunks::<LANES>();
         let (nets, last_nets) = nets.as_chunks_mut::<LANES>();
         let (expected_ties, last_expected) = expected_ties.as_chunks_mut::<LANES>();
         let mut sums = [[0.0; LANES]; 2];
         for (i, (nets, expected_ties)) in nets.iter_mut().zip(expected_ties).enumerate() {
-            let [net, tie] = expected(self.own, weights[i], wins[i], ties[i]);
+            let [net, tie] = expected(self.own, weights[i], strengths[i], ties[i]);
             for l in 0..LANES {
                 nets[l] -= net[l];
                 expected_ties[l] += tie[l];
@@ -201,7 +211,7 @@ impl RunColumns<'_> {
         }
         let mut total = sums.map(|lanes| (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]));
         for (i, (nets, expected_ties)) in last_nets.iter_mut().zip(last_expected).enumerate() {
-            let columns = ([last_weights[i]], [last_wins[i]], [last_ties[i]]);
+            let columns = ([last_weights[i]], [last_strengths[i]], [last_ties[i]]);
             let [[net], [tie]] = expected(self.own, columns.0, columns.1, columns.2);
             *nets -= net;
             *expected_ties += tie;
@@ -212,19 +222,20 @@ impl RunColumns<'_> {
     }
 }
 
-/// Expected half of wins minus losses, and expected ties, of contests of one label with others. `win` and `tie` are the
-/// strength and the tie strength of the one label, `wins` and `ties` those of the others.
+/// Expected half of wins minus losses, and expected ties, of contests of a first label with second labels. `own` is the
+/// strength and the tie strength of the first label.
 #[inline(always)]
 fn expected<const N: usize>(
-    [win, tie]: [f64; 2],
+    own: [f64; 2],
     weights: [f64; N],
-    wins: [f64; N],
-    ties: [f64; N],
+    strengths: [f64; N],
+    tie_strengths: [f64; N],
 ) -> [[f64; N]; 2] {
-    let both: [f64; N] = from_fn(|l| tie * ties[l]);
-    let scaled: [f64; N] = from_fn(|l| weights[l] / (win + both[l] + wins[l]));
+    let [strength, tie_strength] = own;
+    let both: [f64; N] = from_fn(|l| tie_strength * tie_strengths[l]);
+    let scaled: [f64; N] = from_fn(|l| weights[l] / (strength + both[l] + strengths[l]));
     [
-        from_fn(|l| scaled[l] * ((win - wins[l]) / 2.0)),
+        from_fn(|l| scaled[l] * ((strength - strengths[l]) / 2.0)),
         from_fn(|l| scaled[l] * both[l]),
     ]
 }

@@ -1,11 +1,13 @@
-//! Derivatives of the latent model from pair counts, if all rankings of a set have the same scores.
+//! Derivatives of the latent model from pair counts, if all rankings of a set have the same scores (utilities and tie
+//! terms of the labels).
 
 use crate::pairs::PairCounts;
 
 use super::row::{Derivatives, LatentRow};
 
 impl LatentRow<'_> {
-    /// Adds the derivatives of the log-likelihood of all counted pairs: O(n²), however many rankings there were.
+    /// Adds the derivatives of the log-likelihood of all counted pairs: O(n²), independent of the number of
+    /// rankings.
     ///
     /// # Panics
     /// When counts or derivatives have a different number of labels.

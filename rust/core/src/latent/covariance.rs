@@ -1,5 +1,5 @@
-//! Covariance of the scores of a fitted [`ContestModel`]: the inverse information, or one that is robust to dependence
-//! within units.
+//! Covariance of the scores of a fitted [`ContestModel`]: the inverse information, or an estimate that is robust to
+//! dependence within units (comparisons, rankings or groups of comparisons).
 
 use ndarray::Array2;
 
@@ -8,16 +8,16 @@ use crate::error::{ComparisonError, Error, Result};
 use crate::run::Interrupt;
 
 use super::contest_model::ContestModel;
-use super::posterior::factor;
+use super::posterior::factorise;
 
-/// Source of the covariance.
+/// How the covariance is estimated.
 #[derive(Debug, Clone, Copy)]
 pub enum ErrorSource<'a> {
-    /// The inverse of the second derivatives H: right if all comparisons are independent and the model holds.
+    /// The inverse of the second derivatives H: valid if all comparisons are independent and the model holds.
     Information,
-    /// The sandwich H⁻¹ M H⁻¹ with M = G/(G − 1) Σ s sᵀ + ridge, where s is the gradient of each of G units: right also
-    /// if the comparisons within a unit depend on each other. The ridge in M keeps the error large for a label that won
-    /// all its comparisons, whose entries of s are almost 0.
+    /// The sandwich H⁻¹ M H⁻¹ with M = G/(G − 1) Σ s sᵀ + ridge, where s is the gradient of one of the G units: valid
+    /// even if the comparisons within a unit depend on each other. The ridge in M keeps the error large for a label
+    /// that won all its comparisons, whose entries of s are almost 0.
     Units(&'a Units),
 }
 
@@ -38,8 +38,8 @@ pub fn covariance(
     let size = model.size();
     let labels: Vec<usize> = (0..compared.len()).filter(|&u| compared[u]).collect();
     let mut matrix = model.hessian(tallies, scores);
-    // The common shift is an eigenvector whose eigenvalue is the ridge. It is raised to the size of the others before
-    // the inversion, and its part is removed afterwards, which avoids cancellation.
+    // The common shift is an eigenvector whose eigenvalue is the ridge. To avoid cancellation, this eigenvalue is
+    // raised to the size of the others before the inversion, and `centre` removes the shift from the result.
     let count = labels.len() as f64;
     let stiffness = labels.iter().map(|u| matrix[u * size + u]).sum::<f64>() / count;
     for u in &labels {
@@ -47,7 +47,7 @@ pub fn covariance(
             matrix[u * size + v] += stiffness / count;
         }
     }
-    let factor = factor(matrix, size)?;
+    let factor = factorise(matrix, size)?;
     let solve_rows = |rows: &mut Array2<f64>| -> Result<()> {
         for mut row in rows.rows_mut() {
             interrupt.check()?;
@@ -68,11 +68,11 @@ pub fn covariance(
     }
     centre(&mut result, &labels);
     // Symmetric up to rounding: make it exact.
-    let symmetric = (&result + &result.t()) * (model.unit() / 2.0);
+    let symmetric = (&result + &result.t()) * (model.weight_unit() / 2.0);
     Ok(symmetric)
 }
 
-/// M of [`ErrorSource::Units`].
+/// The matrix M of [`ErrorSource::Units`].
 fn outer_products(
     model: &ContestModel<'_>,
     units: &Units,

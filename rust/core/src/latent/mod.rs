@@ -6,15 +6,16 @@
 //! - u after v: `exp((f_v − f_u) / 2)`,
 //! - tied: `exp(h_u + h_v)`,
 //!
-//! and the shares are the weights divided by their sum. Only differences of utilities matter. The likelihood of a
-//! ranking is the product of the shares of its relations, one per pair of labels that it ranks. The logarithms of the
-//! weights are linear in the 2n utilities and tie terms, so the log-likelihood is concave in them.
+//! and the shares (the probabilities of the three relations) are the weights divided by their sum. Only differences of
+//! utilities matter. The likelihood of a ranking is the product of the shares of its relations, one per pair of labels
+//! that it ranks. The logarithms of the weights are linear in the 2n utilities and tie terms, so the log-likelihood is
+//! concave in them.
 //!
 //! Multiplying the three weights of a pair by `exp((f_u + f_v) / 2)` does not change the shares. The weights then are
 //! `a_u`, `a_v` and `t_u · t_v`, with the strengths `a_u = exp(f_u)` and the tie strengths `t_u = exp(f_u / 2 + h_u)`:
 //! 2n exponentials per row suffice for all n(n−1)/2 pairs. The kernels subtract the largest utility of the row first.
-//! Scores that are still too far apart for floats are clipped in `block.rs`; elsewhere, the shares of such rows are
-//! computed pair by pair.
+//! If the scores (utilities and tie terms) of a row are still too far apart for floats, `block.rs` clips them; the
+//! other kernels compute the shares of such a row pair by pair.
 //!
 //! R. R. Davidson, "On extending the Bradley–Terry model to accommodate ties in paired comparison experiments",
 //! Journal of the American Statistical Association 65 (1970).

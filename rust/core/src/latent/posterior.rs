@@ -1,4 +1,4 @@
-//! [`Posterior`]: the most probable scores of a [`ContestModel`], by Newton's method.
+//! [`Posterior`]: the most probable scores of a [`ContestModel`] of comparisons, by Newton's method.
 
 use crate::cholesky::Cholesky;
 use crate::comparisons::{Contests, Tallies};
@@ -11,7 +11,7 @@ use super::contest_model::{ContestModel, TieRule};
 /// Largest number of labels: the second derivatives are a dense matrix with twice as many rows.
 pub const MAX_POSTERIOR_LABELS: usize = 512;
 
-/// A fit has converged when no entry of the gradient exceeds this share of the largest total weight of the
+/// A fit has converged when no entry of the gradient exceeds this fraction of the largest total weight of the
 /// comparisons of a label.
 pub const GRADIENT_TOLERANCE: f64 = 1e-10;
 /// Newton's method needs a few dozen steps at most on a strictly convex function; this bounds loops caused by rounding.
@@ -85,7 +85,7 @@ pub(super) fn minimise(
         model.write_gradient(tallies, &scores, &mut gradient);
         let has_converged = largest_entry(&gradient) <= tolerance;
         let mut step = gradient.clone();
-        factor(model.hessian(tallies, &scores), scores.len())?.solve(&mut step);
+        factorise(model.hessian(tallies, &scores), scores.len())?.solve(&mut step);
         if has_converged {
             // Take the last step: convergence is quadratic, so it squares the error.
             move_by(&mut scores, &step, 1.0);
@@ -132,7 +132,7 @@ impl LineSearch<'_> {
             .map(|(s, g)| s * g)
             .sum();
         // The objective is rounded too coarsely to show so small a decrease; the gradient is not.
-        let is_rounded = predicted <= 1e-12 * (self.model.unit() + self.value.abs());
+        let is_rounded = predicted <= 1e-12 * (self.model.weight_unit() + self.value.abs());
         let mut length = 1.0;
         for _ in 0..HALVINGS {
             let mut next = scores.to_vec();
@@ -160,8 +160,9 @@ pub(super) fn gradient_tolerance(model: &ContestModel<'_>, tallies: &Tallies) ->
     GRADIENT_TOLERANCE * model.largest_weight(tallies)
 }
 
+/// Largest absolute value; NaN if any value is NaN.
 pub(super) fn largest_entry(values: &[f64]) -> f64 {
-    // NaN is kept, unlike with `f64::max`.
+    // `f64::max` would skip NaN.
     values.iter().fold(0.0, |largest, value| {
         if value.abs() <= largest {
             largest
@@ -178,7 +179,8 @@ pub(super) fn move_by(scores: &mut [f64], step: &[f64], length: f64) {
     }
 }
 
-pub(super) fn factor(matrix: Vec<f64>, size: usize) -> Result<Cholesky> {
+/// Cholesky factorisation of second derivatives.
+pub(super) fn factorise(matrix: Vec<f64>, size: usize) -> Result<Cholesky> {
     Cholesky::new(matrix, size).ok_or_else(|| Error::Unsolved {
         what: "latent model",
         why: "the second derivatives are not positive definite".into(),

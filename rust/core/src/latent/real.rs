@@ -1,4 +1,7 @@
 //! [`Real`]: the float type of a vector kernel, `f32` for speed or `f64` for precision.
+//!
+//! The kernels compute, for each label with utility `f_u` and tie term `h_u`, the strength `exp(f_u − max f)` and the
+//! tie strength `exp((f_u − max f) / 2 + h_u)`.
 
 use std::array::from_fn;
 use std::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
@@ -19,8 +22,8 @@ pub(crate) trait Real:
     const HALF: Self;
     /// Added to denominators to avoid dividing by zero; too small to change any other denominator.
     const TINY: Self;
-    /// Largest distance of a utility from the largest of its row, so that strengths are normal numbers. Rows with a
-    /// larger distance are clipped, or computed pair by pair.
+    /// Largest distance of a utility from the largest of its row, so that strengths are normal numbers. `LatentBlock`
+    /// clips larger distances; the other kernels refuse such rows, whose shares are then computed pair by pair.
     const SPREAD: Self;
     /// Largest logarithm of a tie strength, so that products of two tie strengths are finite.
     const TIE_LIMIT: Self;
@@ -40,8 +43,8 @@ pub(crate) trait Real:
 }
 
 /// Body of [`Real::exponentials`]: a power of two times a polynomial of the remainder, highest coefficient first.
-/// Adding `round` rounds the exponent to a whole number and leaves it in the low bits; ln 2 is split into `high` and
-/// `low`.
+/// Adding `round` rounds the exponent to a whole number and leaves it in the low bits; `mantissa` is the number of bits
+/// of the mantissa, `one` the bits of 1.0; ln 2 is split into `high` and `low`.
 macro_rules! exponentials {
     ($powers:ident, $float:ident, round $round:expr, mantissa $mantissa:expr, one $one:expr, high $high:expr, low $low:expr;
      $first:expr $(, $rest:expr)*) => {{
@@ -82,7 +85,7 @@ impl Real for f64 {
 
     #[inline(always)]
     fn exponentials<const N: usize>(powers: [Self; N]) -> [Self; N] {
-        // 1.5 · 2^52, as above.
+        // 1.5 · 2^52: adding it rounds to the nearest whole number.
         exponentials!(
             powers, f64, round 6_755_399_441_055_744.0, mantissa 52, one 0x3FF0_0000_0000_0000,
             high 0.693_147_180_369_123_8, low 1.908_214_929_270_587_7e-10;
@@ -123,7 +126,7 @@ pub(crate) fn logarithms<const N: usize>(values: [f64; N]) -> [f64; N] {
     ];
     const HIGH: f64 = 0.693_147_180_369_123_8;
     const LOW: f64 = 1.908_214_929_270_587_7e-10;
-    // The exponent then grows by 1 at 2ᵏ·√½ instead of 2ᵏ.
+    // Moves the numbers at which the exponent bits grow by 1 from 2ᵏ to 2ᵏ·√½.
     let moved: [u64; N] = from_fn(|l| values[l].to_bits().wrapping_add(ONE - ROOT_HALF));
     let power: [f64; N] =
         from_fn(|l| f64::from_bits(SHIFT.to_bits() | (moved[l] >> 52)) - (SHIFT + 1023.0));

@@ -1,4 +1,4 @@
-//! [`WarmStart`]: fits to resamples of the same contests, near the fit to all of the data.
+//! [`WarmStart`]: fits to resamples of the same contests (comparisons of two labels), started at the fit to all data.
 
 use crate::cholesky::CholeskySolver;
 use crate::comparisons::Tallies;
@@ -7,19 +7,19 @@ use crate::run::Interrupt;
 
 use super::contest_model::ContestModel;
 use super::contest_runs::{ContestRuns, RunGradient};
-use super::posterior::{factor, gradient_tolerance, largest_entry, minimise, move_by};
+use super::posterior::{factorise, gradient_tolerance, largest_entry, minimise, move_by};
 
-/// Largest number of steps with the factor of the warm start.
+/// Largest number of steps with the second derivatives of the warm start.
 const MAX_CHORD_STEPS: usize = 40;
-/// A step with the factor of the warm start must reduce the gradient to this share; otherwise Newton's method takes
-/// over.
+/// A step with the second derivatives of the warm start must reduce the gradient to this fraction; otherwise Newton's
+/// method takes over.
 const CHORD_REDUCTION: f64 = 0.5;
 
-/// Starting point of fits to similar data: the mode of one fit and the factor of its second derivatives.
+/// Starting point of fits to similar data: the mode of one fit and the Cholesky factor of its second derivatives.
 pub(crate) struct WarmStart {
     scores: Vec<f64>,
     solver: CholeskySolver,
-    /// `None` for contests with effects.
+    /// The contests in the order of [`RunGradient`], which is faster; `None` for contests with effects.
     runs: Option<ContestRuns>,
 }
 
@@ -31,13 +31,13 @@ impl WarmStart {
     pub(crate) fn new(model: &ContestModel<'_>, tallies: &Tallies, scores: &[f64]) -> Result<Self> {
         Ok(Self {
             scores: scores.to_vec(),
-            solver: factor(model.hessian(tallies, scores), model.size())?.into(),
+            solver: factorise(model.hessian(tallies, scores), model.size())?.into(),
             runs: ContestRuns::of(model.contests()),
         })
     }
 
-    /// The mode for other tallies of the same contests. Steps with the factor of the start (the chord method) cost O(n²)
-    /// each; Newton's method takes over when they reduce the gradient too slowly.
+    /// The mode for other tallies of the same contests. Steps with the second derivatives of the start (the chord
+    /// method) cost O(n²) each; Newton's method takes over when they reduce the gradient too slowly.
     ///
     /// # Errors
     /// [`Error::Unsolved`](crate::error::Error::Unsolved) without convergence, or
@@ -49,15 +49,15 @@ impl WarmStart {
         interrupt: &Interrupt,
     ) -> Result<Vec<f64>> {
         let runs = self.runs.as_ref();
-        let mut in_runs = runs.map(|runs| RunGradient::new(model, runs, tallies));
+        let mut run_gradient = runs.map(|runs| RunGradient::new(model, runs, tallies));
         let tolerance = gradient_tolerance(model, tallies);
         let mut scores = self.scores.clone();
         let mut gradient = vec![0.0; scores.len()];
         let mut last = f64::INFINITY;
         for _ in 0..MAX_CHORD_STEPS {
-            let is_written = in_runs
+            let is_written = run_gradient
                 .as_mut()
-                .is_some_and(|runs| runs.write(&scores, &mut gradient));
+                .is_some_and(|fast| fast.write(&scores, &mut gradient));
             if !is_written {
                 model.write_gradient(tallies, &scores, &mut gradient);
             }
@@ -65,7 +65,7 @@ impl WarmStart {
             if largest <= tolerance {
                 return Ok(scores);
             }
-            // Also when the gradient is NaN.
+            // The comparison also fails when the gradient is NaN.
             if largest.partial_cmp(&(CHORD_REDUCTION * last)) != Some(std::cmp::Ordering::Less) {
                 break;
             }
@@ -82,7 +82,7 @@ mod tests {
     use super::super::posterior::Posterior;
     use super::super::TieRule;
     use super::*;
-    use crate::comparisons::tests::plain;
+    use crate::comparisons::tests::arrays_without_weights;
     use crate::comparisons::{Comparisons, ContestSample, Contests, Effects, UnitKind};
     use crate::pairs::PairCounts;
     use ndarray::Array2;
@@ -129,7 +129,7 @@ mod tests {
         let second = [1, 0, 2, 0, 1, 2, 1, 2, 1, 2];
         let outcomes = [0, 2, 0, 0, 1, 2, 0, 1, 0, 1];
         let covariates = Array2::zeros((10, 0));
-        let arrays = plain(3, &first, &second, &outcomes, &covariates);
+        let arrays = arrays_without_weights(3, &first, &second, &outcomes, &covariates);
         let comparisons = Comparisons::new(arrays).unwrap();
         let effects = Effects {
             order: true,

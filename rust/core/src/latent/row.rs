@@ -1,4 +1,5 @@
-//! [`LatentRow`]: shares, likelihood and derivatives of one row, in double precision and for any finite scores.
+//! [`LatentRow`]: pair shares (of before, tied and after), likelihood and derivatives of one row of scores, in double
+//! precision and for any finite scores.
 
 use crate::rankings::MISSING;
 
@@ -66,11 +67,11 @@ impl<'a> LatentRow<'a> {
         )
     }
 
-    /// Writes the shares of all pairs (0,1), (0,2), …, (1,2), … to the planes before, tied and after: 2n exponentials
-    /// and one division per pair.
+    /// Writes the shares of all pairs (0,1), (0,2), …, (1,2), … to three arrays, for before, tied and after: 2n
+    /// exponentials and one division per pair.
     ///
     /// # Panics
-    /// When a plane does not have n(n−1)/2 entries.
+    /// When an array does not have n(n−1)/2 entries.
     pub fn write_shares(&self, planes: [&mut [f64]; 3]) {
         let n = self.labels();
         let pairs = n * n.saturating_sub(1) / 2;
@@ -86,10 +87,11 @@ impl<'a> LatentRow<'a> {
         }
     }
 
-    /// As [`Self::write_shares`], with shares of ⅓ for pairs with a label that was never compared with another label.
+    /// As [`Self::write_shares`], but pairs with a label that was never compared with another label get shares of ⅓,
+    /// because its scores say nothing.
     ///
     /// # Panics
-    /// When a plane does not have n(n−1)/2 entries, or `compared` does not have n entries.
+    /// When an array does not have n(n−1)/2 entries, or `compared` does not have n entries.
     pub fn write_known_shares(&self, compared: &[bool], mut planes: [&mut [f64]; 3]) {
         let n = self.labels();
         assert_eq!(compared.len(), n, "expected one flag per label");

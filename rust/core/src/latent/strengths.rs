@@ -1,4 +1,5 @@
-//! [`StrengthTable`]: the strengths of the labels of one row in several models, and the sums of their shares.
+//! [`StrengthTable`]: the strengths of the labels of one row in several latent models, and the sums over the models of
+//! the shares of before, tied and after.
 
 use std::array::from_fn;
 
@@ -9,14 +10,15 @@ use super::real::{exponentials, Real};
 /// Labels per vector.
 const LANES: usize = 8;
 
-/// Strengths of the labels of one row, in one or more models: `a_u` and `t_u` of the module documentation.
+/// Strengths of the labels of one row, in one or more models: for a label with utility `f_u` and tie term `h_u` the
+/// strength `a_u = exp(f_u − max f)` and the tie strength `t_u = exp((f_u − max f) / 2 + h_u)`.
 #[derive(Debug, Default)]
 pub(crate) struct StrengthTable {
     labels: usize,
     /// `a_u`, model by model: one number per label, then padding, so that a vector can be read from any label on.
-    plain: Vec<f64>,
+    strengths: Vec<f64>,
     /// `t_u`, in the same layout.
-    tie: Vec<f64>,
+    tie_strengths: Vec<f64>,
 }
 
 impl StrengthTable {
@@ -24,15 +26,15 @@ impl StrengthTable {
     pub(crate) fn new(labels: usize) -> Self {
         Self {
             labels,
-            plain: Vec::new(),
-            tie: Vec::new(),
+            strengths: Vec::new(),
+            tie_strengths: Vec::new(),
         }
     }
 
     /// Removes all models.
     pub(crate) fn clear(&mut self) {
-        self.plain.clear();
-        self.tie.clear();
+        self.strengths.clear();
+        self.tie_strengths.clear();
     }
 
     /// Length of the strengths of a model, with padding.
@@ -42,7 +44,7 @@ impl StrengthTable {
 
     /// Number of models.
     pub(crate) fn models(&self) -> usize {
-        self.plain.len() / self.stride()
+        self.strengths.len() / self.stride()
     }
 
     /// Adds a model, given its scores of the row: n utilities, then n tie terms. Returns `false` and adds nothing if
@@ -52,21 +54,22 @@ impl StrengthTable {
         let Some(highest) = highest_utility(utilities, ties) else {
             return false;
         };
-        let (start, stride) = (self.plain.len(), self.stride());
+        let (start, stride) = (self.strengths.len(), self.stride());
         // Strengths of 1 and 0 in the padding avoid dividing by zero.
-        self.plain.resize(start + stride, 1.0);
-        self.tie.resize(start + stride, 0.0);
+        self.strengths.resize(start + stride, 1.0);
+        self.tie_strengths.resize(start + stride, 0.0);
         dispatch(StrengthsKernel {
             utilities,
             ties,
             highest,
-            strengths: [&mut self.plain[start..], &mut self.tie[start..]],
+            strengths: &mut self.strengths[start..],
+            tie_strengths: &mut self.tie_strengths[start..],
         });
         true
     }
 
-    /// Sums the shares of each pair over the models and writes the sums to the planes before, tied and after: one
-    /// division per pair and model. The planes must have one entry per pair.
+    /// Sums the shares of each pair over the models and writes the sums to three arrays (`planes`), for before, tied
+    /// and after: one division per pair and model. The arrays must have one entry per pair.
     pub(crate) fn write_sums(&self, planes: [&mut [f64]; 3]) {
         dispatch(ShareSumsKernel {
             table: self,
@@ -90,12 +93,13 @@ fn highest_utility(utilities: &[f64], ties: &[f64]) -> Option<f64> {
     (is_near && !has_nan).then_some(high)
 }
 
-/// Writes `exp(f_u − max f)` and `exp((f_u − max f) / 2 + h_u)`.
+/// Writes the strengths and tie strengths of the labels in one model.
 struct StrengthsKernel<'a> {
     utilities: &'a [f64],
     ties: &'a [f64],
     highest: f64,
-    strengths: [&'a mut [f64]; 2],
+    strengths: &'a mut [f64],
+    tie_strengths: &'a mut [f64],
 }
 
 impl Kernel for StrengthsKernel<'_> {
@@ -103,10 +107,10 @@ impl Kernel for StrengthsKernel<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let [plain, tie] = self.strengths;
         let scores = self.utilities.chunks(LANES).zip(self.ties.chunks(LANES));
-        let strengths = plain.chunks_mut(LANES).zip(tie.chunks_mut(LANES));
-        for ((utilities, ties), (plain, tie)) in scores.zip(strengths) {
+        let tie_strengths = self.tie_strengths.chunks_mut(LANES);
+        let strengths = self.strengths.chunks_mut(LANES).zip(tie_strengths);
+        for ((utilities, ties), (strengths, tie_strengths)) in scores.zip(strengths) {
             let count = utilities.len();
             let mut f = [self.highest; LANES];
             f[..count].copy_from_slice(utilities);
@@ -115,8 +119,8 @@ impl Kernel for StrengthsKernel<'_> {
             let below: [f64; LANES] = from_fn(|l| f[l] - self.highest);
             let powers = exponentials(below);
             let tie_powers = exponentials(from_fn::<f64, LANES, _>(|l| below[l] / 2.0 + h[l]));
-            plain[..count].copy_from_slice(&powers[..count]);
-            tie[..count].copy_from_slice(&tie_powers[..count]);
+            strengths[..count].copy_from_slice(&powers[..count]);
+            tie_strengths[..count].copy_from_slice(&tie_powers[..count]);
         }
     }
 }
@@ -138,11 +142,12 @@ impl Kernel for ShareSumsKernel<'_> {
             let rest = labels - u - 1;
             for first in (0..rest).step_by(LANES) {
                 let mut sums = [[0.0; LANES]; 3];
-                let plain = self.table.plain.chunks_exact(stride);
-                for (plain, tie) in plain.zip(self.table.tie.chunks_exact(stride)) {
-                    add_shares(&mut sums, plain, tie, u, u + 1 + first);
+                let models = self.table.strengths.chunks_exact(stride);
+                let models = models.zip(self.table.tie_strengths.chunks_exact(stride));
+                for (strengths, tie_strengths) in models {
+                    add_shares(&mut sums, strengths, tie_strengths, u, u + 1 + first);
                 }
-                // In ascending order: what a vector writes beyond the last label is overwritten by the next vector.
+                // In ascending order, so that the next vector overwrites what this one writes beyond the last label.
                 store(before, start + first, &sums[0]);
                 store(tied, start + first, &sums[1]);
                 store(after, start + first, &sums[2]);
@@ -154,9 +159,9 @@ impl Kernel for ShareSumsKernel<'_> {
 
 /// Adds the shares of before, tied and after of the pairs of label `u` with [`LANES`] labels from `v` on.
 #[inline(always)]
-fn add_shares(sums: &mut [[f64; LANES]; 3], plain: &[f64], tie: &[f64], u: usize, v: usize) {
-    let (a_u, t_u) = (plain[u], tie[u]);
-    let (Some(a_v), Some(t_v)) = (plain[v..].first_chunk(), tie[v..].first_chunk()) else {
+fn add_shares(sums: &mut [[f64; LANES]; 3], strengths: &[f64], ties: &[f64], u: usize, v: usize) {
+    let (a_u, t_u) = (strengths[u], ties[u]);
+    let (Some(a_v), Some(t_v)) = (strengths[v..].first_chunk(), ties[v..].first_chunk()) else {
         return;
     };
     let (a_v, t_v): (&[f64; LANES], &[f64; LANES]) = (a_v, t_v);
@@ -167,7 +172,7 @@ fn add_shares(sums: &mut [[f64; LANES]; 3], plain: &[f64], tie: &[f64], u: usize
     sums[2] = from_fn(|l| sums[2][l] + a_v[l] * inverse[l]);
 }
 
-/// Writes a vector to the plane from index `first` on, without the numbers past the end of the plane.
+/// Writes a vector to an array from index `first` on, without the numbers past the end of the array.
 #[inline(always)]
 fn store(plane: &mut [f64], first: usize, numbers: &[f64; LANES]) {
     let plane = &mut plane[first..];

@@ -1,18 +1,19 @@
-//! Draws of units with replacement.
+//! Draws of the units of resampling (comparisons, groups of them, or rankings) with replacement.
 
 use super::binomial::Binomial;
 use super::poisson::PoissonDraw;
 use crate::comparisons::{Tallies, Units, OUTCOMES};
 use crate::random::Generator;
 
-/// Largest number of copies of a unit that [`PoissonDraw`] draws. It has a table per distinct number of copies;
-/// together they take at most 3 MB.
+/// Units with at most this many equal copies are drawn by [`PoissonDraw`]. It has a table per distinct number of
+/// copies; together they take at most 3 MB.
 const MAX_TABLE_COPIES: u64 = 1024;
 
 /// Draws a resample: as many units, with replacement, as there are copies in total. The cost grows with the number of
 /// distinct units, not with the number of their copies.
 #[derive(Debug, Clone)]
 pub(super) struct UnitDraw {
+    /// Number of units, all copies counted.
     total: u64,
     /// Units with many copies, each with the binomial distribution of how often it is drawn. The probability of success
     /// is the unit's share of all copies except those of the large units before it.
@@ -61,7 +62,7 @@ impl UnitDraw {
         }
     }
 
-    /// Replaces the tallies by those of a resample of all units.
+    /// Replaces the tallies (the weight of each outcome per contest) by the tallies of a resample of all units.
     pub(super) fn draw_tallies(
         &self,
         units: &Units,

@@ -1,6 +1,7 @@
 //! Leaderboards: scores of labels with their uncertainty, and the pairs of labels whose difference exceeds it.
 //!
-//! [`resample_scores`] computes the scores of the data and of resamples of it, by any method with scores.
+//! [`resample_scores`] computes the scores of the data and of resamples of it (comparisons or rankings drawn with
+//! replacement), by any method with scores.
 //! [`Separation`] compares all pairs of labels by these scores; rank intervals and tiers follow from it.
 
 mod alias;

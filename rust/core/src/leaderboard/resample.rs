@@ -1,4 +1,5 @@
-//! [`resample_scores`]: scores of the data and of resamples of it.
+//! [`resample_scores`]: scores of the labels from the data and from resamples of it, whose units (comparisons, groups
+//! of them, or rankings) are drawn with replacement.
 
 use ndarray::{Array2, ArrayView1};
 
@@ -15,7 +16,7 @@ use crate::rankings::Rankings;
 use crate::run::{require_memory, stream, Interrupt, Jobs, Work};
 use crate::weights::Weights;
 
-/// Largest number of labels of a leaderboard: all pairs of labels are compared in all resamples.
+/// Largest number of labels of a leaderboard, because all pairs of labels are compared in all resamples.
 pub const MAX_BOARD_LABELS: usize = 2048;
 
 /// Resamples between two reports of progress.
@@ -30,10 +31,11 @@ pub enum BoardData<'a> {
     Rankings(&'a Rankings, &'a ContestSample),
 }
 
-/// A method with scores.
+/// A method that gives each label a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BoardMethod {
-    /// Utilities of the fitted model, with the effects of the sample.
+    /// Utilities of the labels in Davidson's model, fitted together with the effects of the sample (of being named
+    /// first, and of covariates).
     Davidson(Davidson),
     /// Scores of another method.
     Scorer(Scorer),
@@ -101,11 +103,11 @@ pub fn resample_scores(
                 scorer,
                 interrupt: options.interrupt,
             };
-            let whole = method.score(
+            let data_scores = method.score(
                 sample.counts.clone(),
                 &mut Workspace::new(options.interrupt),
             )?;
-            method.collect(whole, scorer.tie_tolerance(), options, progress)
+            method.collect(data_scores, scorer.tie_tolerance(), options, progress)
         }
         (BoardMethod::Scorer(scorer), BoardData::Rankings(rankings, _)) => {
             let rows = distinct_rows(rankings);
@@ -117,8 +119,8 @@ pub fn resample_scores(
                 scorer,
                 interrupt: options.interrupt,
             };
-            let whole = method.score(rankings, &mut Workspace::new(options.interrupt))?;
-            method.collect(whole, scorer.tie_tolerance(), options, progress)
+            let data_scores = method.score(rankings, &mut Workspace::new(options.interrupt))?;
+            method.collect(data_scores, scorer.tie_tolerance(), options, progress)
         }
     }
 }
@@ -161,7 +163,7 @@ trait ResampledScores: Sync {
     /// Draws a resample and returns its scores, one per label.
     fn draw(&self, generator: &mut Generator, buffers: &mut Self::Buffers) -> Result<Vec<f64>>;
 
-    /// The scores of all resamples, on all threads.
+    /// The `scores` of the data with the scores of all resamples, which are computed on several threads.
     fn collect(
         &self,
         scores: Vec<f64>,
@@ -218,11 +220,12 @@ trait ResampledScores: Sync {
     }
 }
 
-/// Utilities of a fitted model. The centre of the prior is resampled, too: a score that is determined by the prior alone
-/// varies as much as the prior, so a label that won every contest has a wide interval.
+/// Utilities of a fitted model. The centre of the prior of the utilities is resampled, too: a score that is determined
+/// by the prior alone varies as much as the prior, so a label that won every comparison has a wide interval.
 struct ModelScores<'a> {
     sample: &'a ContestSample,
     draw: UnitDraw,
+    /// Connected component of each label in the graph of compared labels.
     components: Vec<usize>,
     model: ContestModel<'a>,
     warm: WarmStart,
@@ -260,7 +263,7 @@ impl ResampledScores for ModelScores<'_> {
     type Buffers = Tallies;
 
     fn nanoseconds(&self) -> usize {
-        // A draw per cell, a few gradients and solutions of linear equations.
+        // A draw per contest and outcome, a few gradients and solutions of linear equations.
         30 * self.sample.contests.len() + 10 * self.model.size().pow(2)
     }
 

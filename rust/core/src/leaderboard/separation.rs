@@ -5,21 +5,22 @@ use ndarray::{Array2, ArrayView2};
 use crate::error::{Error, Result};
 use crate::run::Interrupt;
 
-/// Smallest difference of two separated labels, in standard errors of the difference.
+/// Difference of scores, in standard errors, above which one label is ahead of (separated from) the other.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CriticalValue {
-    /// A quantile of the largest deviation of all pairs, over resamples. The field is the confidence that no pair at
-    /// all is separated by mistake.
+    /// The quantile, over resamples, of the largest deviation among all pairs. The field is its level: the confidence
+    /// that no pair at all is separated by mistake.
     Simultaneous(f64),
     /// A fixed number, such as a normal quantile, for each pair on its own.
     Fixed(f64),
 }
 
-/// Comparison of all pairs of labels.
+/// Which labels are ahead of which, for all pairs of labels.
 ///
 /// Let s be the scores, `s^b` the scores of resample b, `d_ij = s_i − s_j` and `se_ij` the standard deviation of
 /// `d^b_ij` over resamples. Label i is ahead of j when `d_ij / se_ij` exceeds the critical value. A pair with
-/// `se_ij = 0` is compared exactly. Labels of different components are not compared.
+/// `se_ij = 0` is compared by its scores alone. Labels of different components (connected components of the graph of
+/// compared labels) are not compared.
 ///
 /// Reference: M. Mogstad, J. P. Romano, A. M. Shaikh and D. Wilhelm, *Inference for ranks with applications to mobility
 /// across neighbourhoods and academic achievement across countries*, Review of Economic Studies 91, 2024.
@@ -27,10 +28,10 @@ pub enum CriticalValue {
 pub struct Separation {
     /// The critical value; [`CriticalValue::Simultaneous`] gives 0 when no pair has a positive standard error.
     pub critical: f64,
-    /// Whether label i is ahead of label j.
+    /// Whether label i (row) is ahead of label j (column).
     pub ahead: Array2<bool>,
-    /// Share of the resamples in which label i scores higher than label j, equal scores counting half; NaN for labels of
-    /// different components.
+    /// Share of the resamples in which label i scores higher than label j, equal scores counting half; NaN for labels
+    /// of different components.
     pub probability: Array2<f64>,
 }
 

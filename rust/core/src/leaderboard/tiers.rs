@@ -1,4 +1,6 @@
-//! Ranks, rank intervals and tiers of labels.
+//! Ranks, rank intervals and tiers of labels, from the scores and the matrix `ahead`: `ahead[[i, j]]` says whether the
+//! score of label i is higher than that of j beyond their uncertainty. Labels are ranked within their component
+//! (connected component of the graph of compared labels).
 
 use ndarray::ArrayView2;
 
@@ -41,8 +43,8 @@ pub fn rank_by_score(scores: &[f64], components: &[usize], tolerance: f64) -> Ve
 ///
 /// Labels are visited by descending score; equal scores by the number of labels they are ahead of, then by index. The
 /// first label opens tier 1. Each further label joins the current tier, unless the label that opened the tier is ahead
-/// of it: then it opens the next tier. So no label is separated from the opener of its own tier, and each opener is
-/// separated from the opener of the next tier.
+/// of it: then it opens the next tier. So the opener of a tier is ahead of no label of its own tier, and ahead of the
+/// opener of the next tier.
 #[must_use]
 pub fn tiers(scores: &[f64], ahead: ArrayView2<'_, bool>, components: &[usize]) -> Vec<usize> {
     let beaten = |i: usize| ahead.row(i).iter().filter(|&&is_ahead| is_ahead).count();
@@ -80,8 +82,8 @@ mod tests {
     use ndarray::{array, Array2};
 
     #[test]
-    fn tiers_do_not_chain() {
-        // 0 is ahead of 2 and 3, 1 is ahead of 3; 1 overlaps with 2, and 2 with 3.
+    fn labels_are_compared_with_the_opener_of_the_tier_only() {
+        // 0 is ahead of 2 and 3, and 1 is ahead of 3; neither of 1 and 2 is ahead of the other, nor of 2 and 3.
         let ahead = array![
             [false, false, true, true],
             [false, false, false, true],

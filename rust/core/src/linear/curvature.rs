@@ -1,15 +1,18 @@
 //! [`Curvature`]: an estimate of the second derivatives of the objective, which scales the steps of the minimiser.
+//!
+//! There is one coefficient per input (a feature, an indicator or the intercept) and output (a utility or a tie term of
+//! a label).
 
 use crate::cholesky::Cholesky;
 
 /// Second derivatives without the terms between different outputs.
 ///
-/// The terms between inputs are kept where possible: features are often strongly correlated, and a diagonal estimate
-/// would then take many more steps.
+/// The terms between inputs are kept where possible: features are often strongly correlated, and with a diagonal
+/// estimate the minimiser would need many more steps.
 pub(super) enum Curvature {
     /// One Cholesky factor per output.
     Factors(Vec<Cholesky>),
-    /// One number per coefficient: the terms between inputs are left out as well.
+    /// The diagonal, one number per coefficient: the terms between inputs are left out as well.
     Diagonal(Vec<f64>),
 }
 

@@ -1,12 +1,15 @@
 //! [`DerivativeKind`]: the derivatives of the objective that a pass over the rows adds up.
+//!
+//! There is one coefficient per input (a feature, an indicator or the intercept) and output (a utility or a tie term of
+//! a label).
 
 use ndarray::{Array2, ArrayView1};
 
 use crate::simd::{dispatch, Kernel};
 use crate::weights::Weights;
 
-/// Which derivatives a pass over the rows adds up. Each is a product of a derivative in an output and one or
-/// two inputs.
+/// Which derivatives a pass over the rows adds up. Each is the product of a derivative in an output and of one or two
+/// inputs.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum DerivativeKind {
     /// First derivative in each coefficient.
@@ -26,7 +29,7 @@ impl DerivativeKind {
         }
     }
 
-    /// Writes the products of inputs that multiply the derivatives of a row.
+    /// Writes the inputs, or the products of two inputs, that multiply the derivatives of a row in its outputs.
     #[inline(always)]
     pub(super) fn write_factors(self, inputs: ArrayView1<'_, f64>, factors: &mut [f64]) {
         match self {

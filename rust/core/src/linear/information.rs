@@ -1,4 +1,5 @@
-//! Observed information of a linear model, and the products of the gradients of its rankings.
+//! Observed information of a linear model (the second derivatives of its objective), and the products of the gradients
+//! of single rankings.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -98,7 +99,7 @@ fn add_penalty(matrix: &mut Array2<f64>, options: &LinearOptions, labels: usize)
 
 /// Second derivatives of the negative log-likelihood of the pairs of a row.
 struct PairMoments<'a> {
-    /// Scores of the training rows, not clipped, as in the fit.
+    /// Utilities and tie terms of the training rows, not clipped, as in the fit.
     scores: &'a Array2<f64>,
     rankings: &'a Rankings,
 }
@@ -160,12 +161,12 @@ impl RowMoments for PairMoments<'_> {
     }
 }
 
-/// Products of the derivatives of the log-likelihood of a row.
+/// Products of two derivatives of the log-likelihood of a row, in its utilities and tie terms.
 struct RankingGradients<'a> {
     scores: &'a Array2<f64>,
     rankings: &'a Rankings,
     /// Whether weights are numbers of copies.
-    whole: bool,
+    has_whole_weights: bool,
     /// G/(G − 1) for G rankings.
     correction: f64,
 }
@@ -173,13 +174,13 @@ struct RankingGradients<'a> {
 impl<'a> RankingGradients<'a> {
     /// `None` if no row of positive weight ranks more than two labels: each row is then one comparison.
     fn new(scores: &'a Array2<f64>, rankings: &'a Rankings) -> Result<Option<Self>> {
-        let whole = is_whole(rankings.weights());
+        let has_whole_weights = is_whole(rankings.weights());
         let (mut total, mut largest) = (0.0, 0);
         for (row, positions) in rankings.rows().enumerate() {
             let weight = rankings.weights().get(row);
             let ranked = positions.iter().filter(|&&p| p != MISSING).count();
             if weight > 0.0 && ranked > 1 {
-                total += if whole { weight } else { 1.0 };
+                total += if has_whole_weights { weight } else { 1.0 };
                 largest = largest.max(ranked);
             }
         }
@@ -192,7 +193,7 @@ impl<'a> RankingGradients<'a> {
         Ok(Some(Self {
             scores,
             rankings,
-            whole,
+            has_whole_weights,
             correction: total / (total - 1.0),
         }))
     }
@@ -205,7 +206,7 @@ impl RowMoments for RankingGradients<'_> {
 
     fn weight(&self, row: usize) -> f64 {
         let weight = self.rankings.weights().get(row);
-        if self.whole {
+        if self.has_whole_weights {
             weight
         } else {
             weight * weight

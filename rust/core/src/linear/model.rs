@@ -16,10 +16,10 @@ use super::params::LinearParams;
 use super::quasi_newton::{minimise, Minimum, StartingPoint, StoppingCriterion};
 use super::standardise::{CategoricalFeature, Standardiser};
 
-/// Predicted scores are clipped to ± this.
+/// Predicted scores (utilities and tie terms) are clipped to ± this.
 const LARGEST_SCORE: f64 = 25.0;
 
-/// Scores as linear functions of standardised features.
+/// Scores of the labels (utilities and tie terms) as linear functions of standardised features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearModel {
     pub(crate) scale: Standardiser,
@@ -207,7 +207,7 @@ impl LinearModel {
         let rows = inputs.rows().into_iter().zip(scores.rows_mut());
         for (inputs, scores) in rows {
             meter.add(self.coefficients.len() as u64)?;
-            dispatch(AddInputs {
+            dispatch(AddInputsKernel {
                 inputs: inputs.to_slice().unwrap_or_default(),
                 coefficients: &self.coefficients,
                 scores: scores.into_slice().unwrap_or_default(),
@@ -218,14 +218,14 @@ impl LinearModel {
 }
 
 /// Adds the inputs of a row, times their coefficients, to its scores.
-struct AddInputs<'a> {
+struct AddInputsKernel<'a> {
     inputs: &'a [f64],
     /// One row per input, one column per score.
     coefficients: &'a [f64],
     scores: &'a mut [f64],
 }
 
-impl Kernel for AddInputs<'_> {
+impl Kernel for AddInputsKernel<'_> {
     type Output = ();
 
     #[inline(always)]
@@ -242,13 +242,15 @@ impl Kernel for AddInputs<'_> {
 /// Usual number of steps of a fit; used only to choose the number of threads.
 const EXPECTED_STEPS: usize = 16;
 
-/// Refuses a fit whose inputs, relations, coefficients or derivatives cannot be allocated.
-fn check_memory((rows, features): (usize, usize), labels: usize) -> Result<()> {
+/// Refuses a fit whose inputs, label relations, coefficients or derivatives cannot be allocated. `inputs` is the number
+/// of features and indicators.
+fn check_memory((rows, inputs): (usize, usize), labels: usize) -> Result<()> {
     let outputs = 2 * labels;
-    require_memory::<f64>("the standardised features", &[rows, features + 1])?;
+    require_memory::<f64>("the standardised features", &[rows, inputs + 1])?;
     require_memory::<f64>("the relations of the labels", &[rows, outputs])?;
+    // One gradient for each part of the rows that `Objective` adds up, and the vectors of the minimiser.
     let parts = rows.div_ceil(64).min(256);
-    require_memory::<f64>("the derivatives", &[features + 1, outputs, parts + 32])?;
+    require_memory::<f64>("the derivatives", &[inputs + 1, outputs, parts + 32])?;
     Ok(())
 }
 

@@ -19,7 +19,8 @@ pub(super) struct Objective<'a> {
     /// Standardised features, with a last column of ones.
     pub(super) inputs: &'a Array2<f64>,
     pub(super) rankings: &'a Rankings,
-    /// Result of [`label_relations`].
+    /// Result of [`label_relations`]: per row and label the number of labels after it minus the number before it; then
+    /// per label the number tied with it.
     pub(super) relations: Vec<f64>,
     options: &'a LinearOptions,
     pool: Pool,
@@ -34,8 +35,8 @@ pub(super) struct ObjectiveValue {
     pub(super) gradient: Vec<f64>,
 }
 
-/// Largest number of entries of all blocks of second derivatives, with one block per output; with more entries, only
-/// the diagonal is used.
+/// Largest number of entries of all blocks of second derivatives, with one block per output (a utility or a tie term of
+/// a label); with more entries, only the diagonal is used.
 const MAX_BLOCK_ENTRIES: usize = 1 << 18;
 
 /// Estimated nanoseconds per row to compute the value and its gradient: 4 per pair of labels, and 1 per input and label
@@ -121,11 +122,11 @@ impl<'a> Objective<'a> {
         let nanoseconds = rows * nanoseconds_per_row(self.inputs.ncols(), self.rankings.labels());
         let parts = self
             .pool
-            .map(nanoseconds, 0..rows.div_ceil(part_rows), |number| {
+            .map(nanoseconds, 0..rows.div_ceil(part_rows), |part| {
                 dispatch(RowSumsKernel {
                     objective: self,
                     coefficients,
-                    rows: number * part_rows..rows.min((number + 1) * part_rows),
+                    rows: part * part_rows..rows.min((part + 1) * part_rows),
                     kind,
                 })
             });

@@ -1,4 +1,4 @@
-//! The linear model as a [`PairModel`].
+//! The linear model as a [`PairModel`], which predicts the shares of before, tied and after of each pair of labels.
 
 use crate::error::Result;
 use crate::predict::{BlockShares, LatentScores, PairModel, RowBlock};

@@ -7,7 +7,7 @@ use crate::run::Interrupt;
 use super::curvature::Curvature;
 use super::objective::ObjectiveValue;
 
-/// Number of correction pairs that are kept.
+/// Largest number of correction pairs (past steps with their changes of the gradient) that are kept.
 const MEMORY: usize = 12;
 /// A step must achieve at least this fraction of the decrease predicted by the slope (Armijo).
 const SUFFICIENT_DECREASE: f64 = 1e-4;
@@ -25,7 +25,7 @@ pub(super) struct StoppingCriterion {
 /// Where the minimiser starts.
 pub(super) struct StartingPoint {
     pub(super) point: Vec<f64>,
-    /// Second derivatives of a similar function near the point; `None` for a rough estimate at the point.
+    /// Second derivatives of a similar function near the point; `None` to estimate them roughly at the point.
     pub(super) curvature: Option<Curvature>,
 }
 
@@ -84,12 +84,12 @@ pub(super) fn minimise(
         why: "the log-likelihood is not finite at the start".into(),
     };
     let mut point = start.point;
-    let first = function.evaluate(&point);
+    let evaluated = function.evaluate(&point);
     interrupt.check()?;
-    let mut here = first.ok_or_else(undefined)?;
-    let first = start.curvature.or_else(|| function.rough_curvature(&point));
+    let mut here = evaluated.ok_or_else(undefined)?;
+    let estimated = start.curvature.or_else(|| function.rough_curvature(&point));
     interrupt.check()?;
-    let mut curvature = first.ok_or_else(undefined)?;
+    let mut curvature = estimated.ok_or_else(undefined)?;
     let mut memory: Vec<CorrectionPair> = Vec::new();
     let mut steps = 0;
     let mut next_estimate = function.steps_per_estimate();
@@ -175,11 +175,11 @@ fn search_line(
         add_scaled(&mut next, length, direction);
         if let Some(there) = function.evaluate(&next) {
             let decrease = here.value - there.value;
-            // Near the minimum the decrease is lost in rounding; then a smaller gradient counts as progress.
-            let level = decrease.abs() <= 1e-14 * here.value.abs();
-            let flatter =
-                level && largest_magnitude(&there.gradient) < largest_magnitude(&here.gradient);
-            if decrease >= -SUFFICIENT_DECREASE * length * slope || flatter {
+            // Near the minimum, where rounding hides the decrease, a smaller gradient counts as progress.
+            let is_level = decrease.abs() <= 1e-14 * here.value.abs();
+            let is_flatter =
+                is_level && largest_magnitude(&there.gradient) < largest_magnitude(&here.gradient);
+            if decrease >= -SUFFICIENT_DECREASE * length * slope || is_flatter {
                 return Some((next, there));
             }
         }

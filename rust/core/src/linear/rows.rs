@@ -1,4 +1,6 @@
 //! Sums over blocks of rows: the log-likelihood of a linear model and its derivatives.
+//!
+//! The scores of a row, also called outputs, are a utility and a tie term per label.
 
 use ndarray::ArrayView1;
 
@@ -94,6 +96,7 @@ impl Kernel for RowSumsKernel<'_> {
                         derived[tie] = 0.0;
                         continue;
                     }
+                    // The last term: the strengths in the normalisers are relative to the largest utility of the row.
                     log_likelihood += (relations[utility] - missing) * scores[utility] / 2.0
                         + relations[tie] * scores[tie]
                         + (scores[utility] - largest[lane]) * (ranked - 1.0) / 2.0;
@@ -141,7 +144,7 @@ fn add_inputs(inputs: ArrayView1<'_, f64>, coefficients: &[f64], scores: &mut [f
     }
 }
 
-/// Adds the products of factors and derivatives of all lanes, lane after lane.
+/// Adds the products of factors and derivatives of all lanes (rows of a block), lane after lane.
 #[inline(always)]
 fn add_lanes(factors: &[f64], derived: &[f64], sums: &mut [f64]) {
     let (per_lane, outputs) = (factors.len() / LANES, derived.len() / LANES);

@@ -1,4 +1,4 @@
-//! [`Standardiser`]: features on a common scale.
+//! [`Standardiser`]: features and their indicators on a common scale, the inputs of a linear model.
 
 use ndarray::{Array2, ArrayView2};
 
@@ -9,7 +9,7 @@ use crate::weights::Weights;
 /// Standardised values are clipped to ± this, to limit the influence of outliers.
 const LIMIT: f64 = 6.0;
 
-/// A categorical feature: its values are the numbers of its categories, from 0.
+/// A categorical feature: its values are the indices of its categories, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CategoricalFeature {
     /// Index of the feature.

@@ -1,4 +1,7 @@
-//! [`StripSums`]: sums over rows of products of two inputs and the moments of a row.
+//! [`StripSums`]: sums over rows of the product of two inputs and the moments of the row.
+//!
+//! There is one coefficient per input (a feature, an indicator or the intercept) and output (a utility or a tie term of
+//! a label), so the second derivatives of a model form one small matrix over its outputs for each two inputs.
 
 use ndarray::Array2;
 
@@ -10,12 +13,12 @@ use crate::simd::{dispatch, Kernel};
 /// Rows per block: small enough for their moments to stay in cache while they are added.
 const BLOCK_ROWS: usize = 8;
 
-/// Numbers per row that are multiplied by products of two inputs and added up.
+/// The moments of a row: numbers that are multiplied by products of two inputs and added up over the rows.
 pub(super) trait RowMoments: Sync {
     /// Number of moments.
     fn size(&self) -> usize;
 
-    /// Factor of a row.
+    /// Factor of the moments of a row.
     fn weight(&self, row: usize) -> f64;
 
     /// Writes the moments of a row to `values`.
@@ -26,7 +29,7 @@ pub(super) trait RowMoments: Sync {
     fn expand(&self, sums: &[f64], add: &mut dyn FnMut(usize, usize, f64));
 }
 
-/// Computes a symmetric matrix that has a row and a column for each output of each input. Strip j has the entries of
+/// Computes a symmetric matrix that has one row and one column per coefficient. Strip j has the entries of
 /// input j with all inputs k ≤ j.
 pub(super) struct StripSums<'a> {
     pub(super) inputs: &'a Array2<f64>,
@@ -53,11 +56,11 @@ impl StripSums<'_> {
             jobs,
             Work::new(columns, nanoseconds),
             || (),
-            |(), number| self.sum_strip(moments, columns - 1 - number),
+            |(), index| self.sum_strip(moments, columns - 1 - index),
         )?;
         let mut matrix = Array2::zeros((outputs * columns, outputs * columns));
-        for (number, strip) in strips.into_iter().enumerate() {
-            let j = columns - 1 - number;
+        for (index, strip) in strips.into_iter().enumerate() {
+            let j = columns - 1 - index;
             for (k, sums) in strip.chunks_exact(moments.size()).enumerate() {
                 moments.expand(sums, &mut |row, column, value| {
                     matrix[[outputs * j + row, outputs * k + column]] += value;

@@ -43,8 +43,9 @@ pub fn tau_x_of_arrays<P: RawPosition, Q: RawPosition>(
     tau_x(&truth, &predicted, interrupt)
 }
 
-/// Counts the disagreements of all rows; `None` if a row is not a complete and dense ranking. Checks the interrupt
-/// between parts of about 4 ms, so not at all in small calls.
+/// Counts the disagreements (ordered pairs of labels on which the two rankings of a row differ) of all rows; `None` if
+/// a row is not a complete and dense ranking. Checks the interrupt between parts of about 4 ms, so not at all in small
+/// calls.
 fn compare_arrays<P: RawPosition, Q: RawPosition>(
     labels: usize,
     a: &[P],
@@ -54,8 +55,8 @@ fn compare_arrays<P: RawPosition, Q: RawPosition>(
     let blocks = (NANOSECONDS_PER_PART / estimate_block(labels)).max(1) as usize;
     let part = blocks * LANES * labels;
     let mut total = 0;
-    for (number, (a, b)) in a.chunks(part).zip(b.chunks(part)).enumerate() {
-        if number > 0 {
+    for (index, (a, b)) in a.chunks(part).zip(b.chunks(part)).enumerate() {
+        if index > 0 {
             interrupt.check()?;
         }
         match dispatch(CompareArraysKernel { labels, a, b }) {
@@ -112,8 +113,8 @@ impl<P: RawPosition, Q: RawPosition> Kernel for CompareArraysKernel<'_, P, Q> {
     }
 }
 
-/// Loads each cache line of a part by reading one number per line. Returns the bits of these numbers, because the
-/// compiler removes unused reads.
+/// Loads each cache line of the [`LANES`] numbers from `start` on by reading one number per line. Returns the bits of
+/// these numbers, because the compiler removes unused reads.
 #[inline(always)]
 fn prefetch<P: RawPosition>(numbers: &[P], start: usize) -> u64 {
     const CACHE_LINE: usize = 64;

@@ -1,12 +1,12 @@
-//! [`disagreements`] for up to [`MAX_LABELS`] labels: compares all pairs of labels, with positions as 8-bit or 16-bit
-//! integers, in blocks of [`LANES`] rows.
+//! [`disagreements`] of two rankings for up to [`MAX_LABELS`] labels, from which τ_X is computed: compares all pairs of
+//! labels, with positions as 8-bit or 16-bit integers, in blocks of [`LANES`] rows.
 
 use crate::error::Result;
 use crate::rankings::Rankings;
 use crate::run::{Interrupt, WorkMeter};
 use crate::simd::{dispatch, Kernel};
 
-/// Above this, counting inversions is faster than comparing all pairs.
+/// Above this number of labels, counting inversions is faster than comparing all pairs.
 pub(super) const MAX_LABELS: usize = 1024;
 /// Largest number of labels whose positions fit in a signed byte, which every instruction set can compare.
 pub(super) const MAX_BYTE_LABELS: usize = 127;
@@ -34,7 +34,7 @@ pub(super) fn estimate_block(labels: usize) -> u64 {
     (labels as u64).pow(2) * LANES as u64 / 8
 }
 
-/// Counts the disagreements with positions as `T`.
+/// Counts the disagreements with positions converted to `T` by `narrow`.
 fn compare_blocks<T: Copy + Default + PartialOrd>(
     truth: &Rankings,
     predicted: &Rankings,

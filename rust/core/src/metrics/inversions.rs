@@ -1,23 +1,23 @@
-//! [`InversionCounter`]: disagreements for many labels, by counting inversions with a Fenwick tree.
+//! [`InversionCounter`]: disagreements of two rankings of many labels, by counting inversions with a Fenwick tree.
 
 /// Buffers for counting the disagreements of one row at a time in O(n log n).
 #[derive(Default)]
 pub(super) struct InversionCounter {
-    /// Labels sorted by position in `a`, then in `b`.
+    /// Labels sorted by their position in the first ranking, then in the second.
     order: Vec<u32>,
-    /// Fenwick tree of the positions inserted so far.
+    /// Fenwick tree that counts the positions inserted so far.
     tree: Vec<u32>,
     /// Number of labels at each position.
     sizes: Vec<u64>,
 }
 
 impl InversionCounter {
-    /// Number of ordered pairs on which `a` and `b` differ. An unordered pair counts twice when the orders are
-    /// opposite, once when it is tied in exactly one ranking, and not at all otherwise.
+    /// Number of ordered pairs of labels on which the rankings `a` and `b` differ. An unordered pair counts twice when
+    /// the orders are opposite, once when it is tied in exactly one ranking, and not at all otherwise.
     pub(super) fn disagreements(&mut self, a: &[u16], b: &[u16]) -> u64 {
         let tied_a = self.tied_pairs(a.iter().map(|&p| u32::from(p)), a.len());
         let tied_b = self.tied_pairs(b.iter().map(|&p| u32::from(p)), b.len());
-        let (discordant, tied_both) = self.discordant(a, b);
+        let (discordant, tied_both) = self.discordant_and_tied(a, b);
         2 * discordant + (tied_a - tied_both) + (tied_b - tied_both)
     }
 
@@ -34,8 +34,8 @@ impl InversionCounter {
         pairs
     }
 
-    /// Number of pairs in strictly opposite order, and of pairs tied in both.
-    fn discordant(&mut self, a: &[u16], b: &[u16]) -> (u64, u64) {
+    /// Number of unordered pairs in strictly opposite order, and of unordered pairs tied in both.
+    fn discordant_and_tied(&mut self, a: &[u16], b: &[u16]) -> (u64, u64) {
         self.order.clear();
         self.order.extend(0..a.len() as u32);
         let key = |&label: &u32| (a[label as usize], b[label as usize]);

@@ -1,4 +1,5 @@
-//! Agreement of predicted with true bucket orders: τ_X, Kendall's τ, pairs, overlap of first places, bucket counts.
+//! Agreement of predicted with true bucket orders: τ_X, Kendall's τ, concordant and discordant pairs, overlap of the
+//! first places, bucket counts.
 
 mod arrays;
 mod blocks;
@@ -17,9 +18,9 @@ use crate::weights::Weights;
 
 /// τ_X of each pair of rows (Emond and Mason's extension of Kendall's τ to ties).
 ///
-/// With a(u,v) = +1 where u is before or tied with v and −1 elsewhere, τ_X is the mean of a·b over the ordered pairs of
-/// labels: 1 for equal orders, −1 for a total order and its reverse. O(n²) per row in vector instructions for up to
-/// 1024 labels, O(n log n) above.
+/// With a(u,v) = +1 where the first row places u before v or ties them and −1 elsewhere, and b(u,v) likewise for the
+/// second row, τ_X is the mean of a·b over the ordered pairs of labels: 1 for equal orders, −1 for a total order and
+/// its reverse. O(n²) per row in vector instructions for up to 1024 labels, O(n log n) above.
 ///
 /// # Errors
 /// [`Error::Shapes`], [`Error::Missing`] or [`Error::Interrupted`].
@@ -64,7 +65,7 @@ pub fn tau_x(truth: &Rankings, predicted: &Rankings, interrupt: &Interrupt) -> R
     })
 }
 
-/// τ_X of each pair of rows over the labels that both rank; `None` if there are fewer than two.
+/// τ_X of each pair of rows over the labels that both rank; `None` if there are fewer than two such labels.
 ///
 /// O(n²) per row. Equals [`tau_x_rows`] on complete rankings.
 ///
@@ -187,7 +188,7 @@ fn agreement(disagreeing: u64, pairs: f64) -> f64 {
     1.0 - 2.0 * (disagreeing as f64 / pairs)
 }
 
-/// Number of ordered pairs on which a and b differ, from the positions of each label in both.
+/// Number of ordered pairs on which two rankings differ, from the positions of each label in both.
 fn count_disagreements(positions: &[(u16, u16)]) -> u64 {
     let mut count = 0;
     for (index, &(au, bu)) in positions.iter().enumerate() {
@@ -373,7 +374,8 @@ mod tests {
         let truth =
             Rankings::new(truth.view(), Some(&[1.0, 5.0, 3.0]), &Interrupt::never()).unwrap();
         let predicted = Rankings::new(predicted.view(), None, &Interrupt::never()).unwrap();
-        // Row 0: of six ordered pairs of labels 0, 1, 2 two differ. Row 1 has one common label. Row 2: two of six differ.
+        // Row 0: of six ordered pairs of labels 0, 1, 2 two differ. Row 1 has one common label. Row 2: two of six
+        // differ.
         let rows = tau_x_ranked_rows(&truth, &predicted, NEVER).unwrap();
         let third = 1.0 - 2.0 * (2.0 / 6.0);
         assert_eq!(rows, [Some(third), None, Some(third)]);

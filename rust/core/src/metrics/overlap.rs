@@ -1,4 +1,4 @@
-//! [`rank_biased_overlaps`]: agreement that weighs the first places most.
+//! [`rank_biased_overlaps`]: agreement of two rankings that weighs the first places most.
 
 use super::compare_rows;
 use crate::error::{Error, Result};
@@ -8,15 +8,16 @@ use crate::run::Interrupt;
 /// Treatment of ties in rank-biased overlap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverlapTies {
-    /// RBO^a: a tie is an unknown order; the expected overlap over all orders of tied labels.
+    /// RBO^a: a tie is an unknown order; gives the expected overlap over all orders of the tied labels.
     Unknown,
     /// RBO^b: as [`Self::Unknown`], corrected for ties like Kendall's `τ_b`: equal rankings have overlap 1.
     Corrected,
-    /// RBO^w: a tie is a true tie; tied labels enter a prefix together.
+    /// RBO^w: a tie is a true tie; tied labels enter a prefix of the ranking together.
     Together,
 }
 
-/// Rank-biased overlap of each pair of rows over the labels that both rank; `None` if there are fewer than two.
+/// Rank-biased overlap of each pair of rows over the labels that both rank; `None` if there are fewer than two such
+/// labels.
 ///
 /// RBO = (1 − p) Σ p^(d−1) A(d) over the depths d, with the agreement A(d) of the prefixes of depth d. Beyond the last
 /// label A(d) is 1, because both rankings contain the same labels. Let c(u,d) be the probability that label u is among
@@ -78,7 +79,7 @@ fn overlap(spans: &[Vec<(usize, usize)>; 2], p: f64, ties: OverlapTies) -> f64 {
 
 /// Agreement of the prefixes of depth `d`.
 fn agreement(spans: &[Vec<(usize, usize)>; 2], d: usize, ties: OverlapTies) -> f64 {
-    let share = |&(top, bottom): &(usize, usize)| {
+    let membership = |&(top, bottom): &(usize, usize)| {
         if ties == OverlapTies::Together || d >= bottom {
             f64::from(u8::from(d >= top))
         } else {
@@ -87,7 +88,7 @@ fn agreement(spans: &[Vec<(usize, usize)>; 2], d: usize, ties: OverlapTies) -> f
     };
     let (mut common, mut first, mut second) = (0.0, 0.0, 0.0);
     for (a, b) in spans[0].iter().zip(&spans[1]) {
-        let (a, b) = (share(a), share(b));
+        let (a, b) = (membership(a), membership(b));
         common += a * b;
         first += a * a;
         second += b * b;

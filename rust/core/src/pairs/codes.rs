@@ -1,5 +1,5 @@
-//! [`PackedPairCodes`]: two bits per ranking and pair of labels (three with missing labels), for weighted sums over
-//! many small sets of rankings.
+//! [`PackedPairCodes`]: two bits (before, after) per ranking and pair of labels, and a third one (seen) with missing
+//! labels, for weighted sums over many small sets of rankings.
 
 use std::ops::AddAssign;
 
@@ -28,14 +28,15 @@ const GROUP_BYTES: usize = 1 << 13;
 /// Codes above this size are not stored but computed for each sum.
 const MAX_STORED_BYTES: usize = 1 << 28;
 
-/// The relations of all pairs in some rankings.
+/// The relations of all pairs of labels in each of several rankings.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct PackedPairCodes {
     labels: usize,
     /// Code words per ranking.
     words: usize,
+    /// Positions of the rankings, one ranking after the other.
     positions: Vec<u16>,
-    /// Empty if the codes would take too much memory.
+    /// All code words; empty if they would take too much memory.
     stored: Vec<CodeWord>,
     /// Per code word: a bit per pair, set if the ranking ranks both labels. Empty if `stored` is, or if `is_complete`.
     stored_seen: Vec<u32>,
@@ -89,7 +90,7 @@ impl PackedPairCodes {
         pair_count(self.labels)
     }
 
-    /// Number of pairs, padded to whole code words: the length of the planes that are summed.
+    /// Number of pairs, padded to whole code words: the length of a plane (one sum per pair).
     pub(crate) fn stride(&self) -> usize {
         self.words * LANES
     }
@@ -123,8 +124,8 @@ impl PackedPairCodes {
         });
     }
 
-    /// Calls `add` with the code words of a few rankings at a time. Gathering them first keeps many loads in
-    /// flight, and the sums then read from the first-level cache.
+    /// Calls `add` with groups of a few rankings and their code words, gathered into one buffer. Gathering keeps many
+    /// loads in flight, and the summation then reads from the first-level cache.
     fn each_group<W: Copy>(
         &self,
         rankings: &[(u32, W)],
@@ -223,8 +224,8 @@ impl Kernel for AddIncomplete<'_> {
     }
 }
 
-/// Adds the weights of the rankings to the pairs whose bit is set. One plane at a time: the sums of two planes do
-/// not fit in the registers.
+/// Adds the weights of the rankings to the sums of the pairs whose bit is set. One plane at a time: the sums of two
+/// planes do not fit in the registers.
 #[inline(always)]
 fn add_plane<C, W: Copy + Default + AddAssign>(
     plane: &mut [W],

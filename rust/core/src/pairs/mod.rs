@@ -1,4 +1,6 @@
-//! Pair statistics of a set of rankings: counts, shares and the pair order matrix C. The only module that counts pairs.
+//! Pair statistics of a set of rankings: counts, pair shares (the shares of the rankings that place u before v, tie
+//! them, and place u after v) and the pair order matrix C (the share before plus half of the share tied). The only
+//! module that counts pairs.
 
 mod codes;
 mod count;
@@ -12,7 +14,7 @@ mod table;
 
 pub(crate) use codes::PackedPairCodes;
 pub use count::PairCounts;
-pub(crate) use count::{ByteCounter, FewRows, RowCounter};
+pub(crate) use count::{BytePairCounter, FewRows, RowPairCounter};
 pub use order::PairOrderMatrix;
 pub use place_shares::PlaceShares;
 pub(crate) use ranking_sums::{CompactRankings, RankingSums};
@@ -31,7 +33,7 @@ use crate::run::{require_memory, Interrupt};
 /// The largest number of labels for pair statistics: a matrix of this size takes 512 MiB.
 pub const MAX_PAIR_LABELS: usize = 8192;
 
-/// Memory that pair statistics and the methods on them take per ordered pair of labels, at most.
+/// Upper estimate of the memory per ordered pair of labels of pair statistics and of the methods that use them.
 const BYTES_PER_PAIR: usize = 48;
 
 /// Checks that there are not too many labels for pair statistics, and that their memory can be allocated.
@@ -70,7 +72,8 @@ pub(crate) fn for_each_range(
 }
 
 /// Calls `add` with parts of `rows` that an O(n²)-per-row kernel adds in about 0.1 s, and checks the interrupt between
-/// them. Few rows are one part and need no check; smaller parts would flush the byte counters too often.
+/// them. Few rows are one part and need no check; with smaller parts, the counters of one byte per pair would be added
+/// to the totals too often.
 ///
 /// # Errors
 /// [`Error::Interrupted`].

@@ -1,4 +1,4 @@
-//! [`PairOrderMatrix`]: the pair order matrix C.
+//! [`PairOrderMatrix`]: per ordered pair of labels the share of rankings that place the first before the second.
 
 use ndarray::ArrayView2;
 
@@ -36,7 +36,7 @@ impl PairOrderMatrix {
         matrix
     }
 
-    /// Overwrites the matrix with that of the counted pairs.
+    /// Overwrites the matrix with the matrix of the counted pairs.
     ///
     /// # Panics
     /// When the numbers of labels differ.
@@ -54,8 +54,8 @@ impl PairOrderMatrix {
         }));
     }
 
-    /// Overwrites C(u,v) and C(v,u) of each pair u < v, in the order of [`super::pair_index`]. The diagonal
-    /// is unchanged.
+    /// Overwrites the entries of each pair u < v with the next item of `pairs`, which is [C(u,v), C(v,u)]. Pairs are in
+    /// the order of [`super::pair_index`]. The diagonal is unchanged.
     #[inline(always)]
     pub(super) fn fill_pairs(&mut self, mut pairs: impl Iterator<Item = [f64; 2]>) {
         let n = self.labels;

@@ -1,4 +1,4 @@
-//! [`PlaceShares`]: how often each label occupies each place.
+//! [`PlaceShares`]: how often each label occupies each place (the first, the second, and so on) of the rankings.
 
 use super::{for_each_range, PairCounts};
 use crate::error::Result;
@@ -6,13 +6,13 @@ use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
 
 /// For each label u and place r, numbered from 0, the weight of the rows in which u occupies place r. Tied labels share
-/// their places: each label gets an equal part of each place. A missing label occupies no place.
+/// their places: each of k tied labels gets a k-th part of each of their k places. A missing label occupies no place.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlaceShares {
     labels: usize,
     /// `weights[u * labels + r]`.
     weights: Vec<f64>,
-    /// Scratch buffer: number of labels at each position, from 1.
+    /// Scratch buffer: per position (from 1) the number of labels at it, then the end of their places.
     sizes: Vec<usize>,
 }
 
@@ -25,7 +25,7 @@ impl PlaceShares {
         }
     }
 
-    /// Places of rows that rank one or two labels each.
+    /// The places in rows that rank one or two labels each.
     pub(crate) fn of_comparisons(counts: &PairCounts) -> Self {
         let mut shares = Self::empty(counts.labels());
         for u in 0..counts.labels() {

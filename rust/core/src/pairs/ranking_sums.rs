@@ -1,4 +1,5 @@
-//! [`RankingSums`]: weighted sums over complete rankings of few labels, one per ordered pair of labels.
+//! [`RankingSums`]: per ordered pair of labels the weight of the rankings that place the first label before the second,
+//! for complete rankings of few labels.
 
 use crate::simd::{dispatch, Kernel};
 
@@ -10,7 +11,7 @@ pub(crate) const MAX_LABELS: usize = 32;
 /// Weights below this are summed in 16 bits, which takes half the instructions; the sum of any 16 of them fits.
 const SMALL_WEIGHT: i32 = 1 << 12;
 
-/// Smallest number of rankings for which memory is allocated.
+/// Smallest allocation of [`PendingRankings`], in rankings.
 const LEAST_ROOM: usize = 256;
 
 /// Complete rankings of at most [`MAX_LABELS`] labels.
@@ -62,9 +63,9 @@ impl CompactRankings {
 /// A ranking takes one vector addition per label outside its last bucket, so the sums are fast if many labels are tied
 /// for the last position.
 pub(crate) struct RankingSums {
-    /// Rows of [`MAX_LABELS`] numbers, one per label.
+    /// Per first label a row with the sum of each second label, padded to [`MAX_LABELS`].
     sums: Vec<Lanes<i32>>,
-    /// Sums of small weights, to be added to `sums`.
+    /// Sums of the weights below [`SMALL_WEIGHT`], to be added to `sums`.
     small_sums: Vec<Lanes<u16>>,
     /// Indices of the rankings with small weights, and their weights.
     small: PendingRankings<u16>,
@@ -98,7 +99,7 @@ impl<T: Copy + Default> PendingRankings<T> {
         self.count += usize::from(condition);
     }
 
-    /// The pending rankings, which are forgotten.
+    /// Returns the pending rankings and forgets them.
     #[inline(always)]
     fn take(&mut self) -> &[(u32, T)] {
         &self.rankings[..std::mem::take(&mut self.count)]
@@ -127,7 +128,8 @@ impl RankingSums {
         self.large.push_if(!is_small, ranking, weight);
     }
 
-    /// Adds the rankings to the planes before and after, and forgets them.
+    /// Adds the weights of the pushed rankings to the planes before and after (one sum per pair u < v each), and
+    /// forgets the rankings.
     pub(crate) fn drain(&mut self, rankings: &CompactRankings, planes: [&mut [i32]; 2]) {
         dispatch(AddRankings {
             sums: self,
@@ -164,7 +166,7 @@ impl Kernel for AddRankings<'_> {
         } = self.sums;
         let rankings = self.rankings;
         let (small, large) = (small.take(), large.take());
-        // Prefetch: these reads do not wait for each other, and later find the rankings in the cache.
+        // Prefetch: these reads do not wait for each other, and the summation finds the rankings in the cache.
         let touch =
             |all, &(ranking, _): &(u32, u16)| all | rankings.rankings[ranking as usize].0[0];
         std::hint::black_box(small.iter().fold(0, touch));

@@ -1,4 +1,5 @@
-//! [`RowShares`]: transition weights of the Markov chain MC2.
+//! [`RowShares`]: transition weights of MC2, a Markov chain on the labels that orders them by its stationary
+//! distribution.
 
 use std::ops::Range;
 
@@ -8,7 +9,7 @@ use crate::rankings::{Rankings, MISSING};
 use crate::run::Interrupt;
 use crate::simd::{dispatch, Kernel};
 
-/// Labels whose sums stay in registers while rows are added.
+/// Number of labels whose sums stay in registers while rows are added.
 const LANES: usize = 32;
 
 /// Rows per block: few enough for the first-level cache at usual numbers of labels.
@@ -22,13 +23,13 @@ const BLOCK_ROWS: usize = 32;
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowShares {
     labels: usize,
-    /// Labels, padded to whole vectors.
+    /// Number of labels, padded to whole vectors.
     stride: usize,
     /// `sums[u * stride + v]`.
     sums: Vec<f64>,
     /// Weight of the rows that rank each label: N(u).
     ranked: Vec<f64>,
-    /// Scratch buffer: number of labels at each position of the added row, then at this position or before it.
+    /// Scratch buffer: per position the number of labels of the added row at it, then at it or before it.
     at_least: Vec<u32>,
 }
 

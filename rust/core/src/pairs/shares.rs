@@ -11,8 +11,8 @@ const SUM_TOLERANCE: f64 = 1e-9;
 
 /// For each pair of labels u < v the shares of "u before v", "tied" and "u after v".
 ///
-/// The shares of a pair add up to 1, or are all 0 for a pair without evidence. Leaves, smoothed leaves, forests and
-/// models of pairs all predict this type. Stored as in [`PairTable`].
+/// The shares of a pair add up to 1, or are all 0 for a pair without evidence (no ranking contains both labels). Trees,
+/// forests and all other models predict this type. Stored as in [`PairTable`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PairShares {
     table: PairTable<f64>,
@@ -105,7 +105,7 @@ impl PairShares {
         self.table.pairs()
     }
 
-    /// The planes before, tied and after.
+    /// The planes before, tied and after, with one share per pair each.
     #[must_use]
     pub fn planes(&self) -> [&[f64]; 3] {
         self.table.planes()
@@ -186,8 +186,8 @@ impl PairShares {
     }
 }
 
-/// Divides the values of each pair by their sum, where it is not 0. The planes before, tied and after follow each
-/// other.
+/// Divides the values of each pair by their sum, where it is not 0. `planes` holds the planes before, tied and after,
+/// one after the other.
 pub(crate) fn normalise(planes: &mut [f64]) {
     let pairs = planes.len() / 3;
     let (before, rest) = planes.split_at_mut(pairs);

@@ -82,7 +82,7 @@ impl<T: Copy + Default> PairTable<T> {
         self.padded_planes_mut().map(|plane| &mut plane[..pairs])
     }
 
-    /// The planes, each followed by its padding.
+    /// The planes before, tied and after, each followed by its padding.
     #[inline(always)]
     pub(super) fn padded_planes_mut(&mut self) -> [&mut [T]; 3] {
         let (before, rest) = self.values.split_at_mut(self.stride);

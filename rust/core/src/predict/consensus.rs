@@ -1,4 +1,4 @@
-//! Bucket orders from predicted shares, for every model.
+//! Bucket orders (rankings with ties) from the pair shares that any model predicts.
 
 use ndarray::ArrayView2;
 
@@ -32,6 +32,7 @@ pub fn consensus(
 /// Aggregates pair shares into bucket orders, reusing buffers between calls.
 #[derive(Default)]
 pub struct ShareConsensus {
+    /// The pair statistics that the aggregator reads; allocated by the first call.
     evidence: Option<Evidence>,
     workspace: Workspace,
 }

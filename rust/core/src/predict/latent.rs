@@ -1,4 +1,6 @@
-//! [`LatentScores`]: the pair model whose features are scores.
+//! [`LatentScores`]: a pair model whose input is the output of a latent model.
+//!
+//! It turns scores of labels into the shares of before, tied and after of each pair of labels.
 
 use super::{PairModel, RowBlock};
 use crate::error::Result;
@@ -6,7 +8,7 @@ use crate::latent::LatentRow;
 use crate::pairs::pair_count;
 use crate::run::Interrupt;
 
-/// The model whose features are scores: n utilities, then n tie terms.
+/// The pair model whose features are scores of n labels: n utilities, then n tie terms.
 #[derive(Debug, Clone, Copy)]
 pub struct LatentScores<'a> {
     /// Per label: whether the training rankings compare it with another label.
@@ -14,7 +16,7 @@ pub struct LatentScores<'a> {
 }
 
 impl LatentScores<'_> {
-    /// Writes the shares of `scores`, row by row.
+    /// Writes the shares that rows of `scores` determine, row by row.
     pub(crate) fn write(&self, scores: &[f64], shares: &mut [f64]) {
         let labels = self.compared.len();
         let pairs = pair_count(labels);
@@ -25,7 +27,8 @@ impl LatentScores<'_> {
     }
 }
 
-/// Writes the planes before, tied and after of one row of scores.
+/// Writes the shares of one row of scores: before of all pairs, then tied, then after. Pairs with a label that is not
+/// `compared` get shares of ⅓.
 pub(super) fn write_row_shares(scores: &[f64], compared: &[bool], shares: &mut [f64]) {
     let pairs = shares.len() / 3;
     let (before, rest) = shares.split_at_mut(pairs);

@@ -1,4 +1,7 @@
 //! Prediction of pair shares: [`PairModel`], and the one loop over rows that serves all models.
+//!
+//! The shares of a row are its predicted frequencies of before, tied and after for each pair of labels. They are stored
+//! as three planes, one number per pair each: before, then tied, then after.
 
 mod consensus;
 mod latent;
@@ -24,7 +27,7 @@ const BLOCKS_PER_THREAD: usize = 4;
 /// With several threads, a block may have fewer rows than the model asks for, by at most this factor.
 const MAX_BLOCK_REDUCTION: usize = 4;
 
-/// Estimated time of a row besides its shares.
+/// Estimated time to predict a row, without the time that grows with its number of shares.
 const NANOSECONDS_PER_ROW: usize = 5000;
 
 /// Shares held in memory per block: 16 MB.
@@ -66,7 +69,7 @@ pub enum BlockShares<'a> {
 }
 
 impl BlockShares<'_> {
-    /// The scores of a row, if it has scores and every label was compared with another one in training.
+    /// The scores of a row, if scores are stored and every label was compared with another one in training.
     pub(crate) fn known_scores(&self, row: usize) -> Option<&[f64]> {
         match self {
             Self::Scores { scores, compared } if compared.iter().all(|&compared| compared) => {
@@ -104,7 +107,7 @@ pub trait PairModel: Sync {
         true
     }
 
-    /// Largest number of rows per block: enough that the fixed work per block is small compared with that of its rows.
+    /// Largest number of rows per block: so many that the fixed work per block is small compared with that of its rows.
     fn block_rows(&self) -> usize {
         BLOCK_ROWS
     }

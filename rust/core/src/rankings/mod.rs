@@ -15,7 +15,8 @@ use row_reader::RowReader;
 /// The largest number of labels: positions are stored in 16 bits, and 0 marks a missing label.
 pub const MAX_LABELS: usize = u16::MAX as usize;
 
-/// Positions that are read between two checks of the interrupt: a few milliseconds for rows that are not dense.
+/// Number of positions that are read between two checks of the interrupt: a few milliseconds for rows that are not
+/// dense.
 const POSITIONS_PER_CHECK: usize = 1 << 18;
 
 /// A set of rankings with ties over the same labels, possibly incomplete, possibly weighted.
@@ -61,12 +62,12 @@ impl Rankings {
         let mut compact = vec![MISSING; require_memory::<u16>("the rankings", &[rows, labels])?];
         let mut reader = RowReader::new(labels);
         let rows_per_check = (POSITIONS_PER_CHECK / labels).max(1);
-        for (number, out) in compact.chunks_mut(rows_per_check * labels).enumerate() {
+        for (part, out) in compact.chunks_mut(rows_per_check * labels).enumerate() {
             // No check before the first part: a check reads the clock, which is a noticeable cost for small arrays.
-            if number > 0 {
+            if part > 0 {
                 interrupt.check()?;
             }
-            reader.read_rows(positions, number * rows_per_check, out)?;
+            reader.read_rows(positions, part * rows_per_check, out)?;
         }
         Ok(Self {
             labels,

@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::raw_position::{ParsedPosition, RawPosition};
 use crate::simd::{dispatch, Kernel};
 
-/// Reads all rows and returns the indices of those that [`RowReader::read_row`] must read again. Most rows are not
-/// among them, because they rank every label without gaps and with positions below 64.
+/// Reads all rows and returns the indices of the rows that [`RowReader::read_row`] must read again. Most rows are not
+/// read again, because they rank every label without gaps and with positions below 64.
 struct ReadRowsKernel<'a, P> {
     labels: usize,
     raw: &'a [P],
@@ -24,7 +24,7 @@ impl<P: RawPosition> Kernel for ReadRowsKernel<'_, P> {
         const BLOCK: usize = 64;
         let mut remaining = Vec::new();
         let block = BLOCK * self.labels;
-        for (number, (raw, out)) in self
+        for (index, (raw, out)) in self
             .raw
             .chunks(block)
             .zip(self.out.chunks_mut(block))
@@ -35,7 +35,7 @@ impl<P: RawPosition> Kernel for ReadRowsKernel<'_, P> {
             }
             for (row, positions) in out.chunks_exact(self.labels).enumerate() {
                 if !is_complete_dense(positions) {
-                    remaining.push(number * BLOCK + row);
+                    remaining.push(index * BLOCK + row);
                 }
             }
         }
@@ -59,6 +59,7 @@ fn is_complete_dense(positions: &[u16]) -> bool {
     seen & 1 == 0 && ((seen >> 1) + 1).is_power_of_two()
 }
 
+/// As [`is_complete_dense`]; `all` is the bitwise or of the positions.
 fn is_complete_dense_below_64(positions: &[u16], all: u16) -> bool {
     let seen = positions
         .iter()
@@ -111,8 +112,8 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads a row that may have missing labels, gaps, fractions and the rest of a top-k list. Each number is read once:
-    /// another thread may write to the array meanwhile.
+    /// Reads a row that may have missing labels, gaps, fractions and the rest of a top-k list. Each number is read
+    /// once: another thread may write to the array meanwhile.
     fn read_row<P: RawPosition>(
         &mut self,
         row: usize,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 
-/// Shortest time between two polls of the host, in nanoseconds.
+/// Shortest time between two polls of the [`Host`], in nanoseconds.
 const POLL_INTERVAL: u64 = Duration::from_millis(20).as_nanos() as u64;
 
 /// A token that long work checks every few milliseconds. All clones share one state.
@@ -30,7 +30,7 @@ const POLL_INTERVAL: u64 = Duration::from_millis(20).as_nanos() as u64;
 #[derive(Clone, Default)]
 pub struct Interrupt(Option<Arc<State<dyn Host>>>);
 
-/// The program that calls the work.
+/// The program that calls this crate, such as Python, which may want to end the work early.
 pub trait Host: Send + Sync + 'static {
     /// Whether the work is to be interrupted.
     fn poll(&self) -> bool;
@@ -102,8 +102,8 @@ impl Interrupt {
         }
     }
 
-    /// Returns an error if interruption was requested. Polls the host first, if this is its thread and the last poll
-    /// was at least 20 ms ago.
+    /// Returns an error if interruption was requested. Polls the host first, if the current thread created the token
+    /// and the last poll was at least 20 ms ago.
     ///
     /// # Errors
     /// [`Error::Interrupted`] once interruption has been requested.

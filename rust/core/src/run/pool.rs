@@ -59,6 +59,7 @@ impl Work {
         }
     }
 
+    /// Estimated time of the loop in nanoseconds, on one thread.
     fn total(self) -> u64 {
         self.nanoseconds.saturating_mul(self.items as u64)
     }
@@ -116,17 +117,17 @@ pub fn map<S, T: Send>(
     };
     require_memory::<T>("the results", &[work.items, 2])?;
     let mut parts: Vec<(usize, Result<Vec<T>>)> = Vec::with_capacity(chunks.items);
-    let compute = |state: &mut S, number: usize| {
-        let items = number * chunk..work.items.min((number + 1) * chunk);
+    let compute = |state: &mut S, index: usize| {
+        let items = index * chunk..work.items.min((index + 1) * chunk);
         items.map(|item| f(state, item)).collect::<Result<Vec<T>>>()
     };
-    stream(jobs, chunks, state, compute, |number, part| {
+    stream(jobs, chunks, state, compute, |index, part| {
         let succeeded = part.is_ok();
-        parts.push((number, part));
+        parts.push((index, part));
         succeeded
     })?;
-    // Chunks are started in order and all started chunks end, so the first failed item is among the parts.
-    parts.sort_unstable_by_key(|&(number, _)| number);
+    // Chunks are started in order and all started chunks end, so the parts contain the first failed item.
+    parts.sort_unstable_by_key(|&(index, _)| index);
     let mut results = Vec::with_capacity(work.items);
     for (_, part) in parts {
         results.extend(part?);
@@ -265,9 +266,9 @@ impl Pool {
     }
 }
 
-/// Runs `work` on `workers` threads of a new pool and passes the messages they send to `receive` on the calling thread.
-/// That thread also checks the interrupt, because the host program, such as Python, can be polled for signals only
-/// there.
+/// Runs `work` on `workers` threads of a new pool of `threads` threads and passes the messages that they send to
+/// `receive` on the calling thread. The calling thread also checks the interrupt, because the host program, such as
+/// Python, can be polled for signals only there.
 ///
 /// # Errors
 /// [`Error::Interrupted`], after all threads have ended; [`Error::Threads`].

@@ -1,4 +1,5 @@
-//! Boosters in a container: the nodes and leaf values of all trees, gains and validation scores.
+//! Boosters in a container (the file format of saved models): the nodes, leaf values and covers of all trees, the gain
+//! per feature and the validation scores. The cover of a leaf is the weight of its training rows.
 
 use super::{SavedModel, Section, SectionWriter};
 use crate::boost::{Booster, CodedCache, ScoreTree};
@@ -38,10 +39,10 @@ impl SavedModel for Booster {
         let gains: Vec<f64> = section.vector("gains")?;
         let validation: Vec<f64> = section.vector("validation")?;
         let (features, labels) = (gains.len(), compared.len());
-        let possible = (1..u32::MAX as usize).contains(&features)
+        let is_possible = (1..u32::MAX as usize).contains(&features)
             && (2..=MAX_LABELS).contains(&labels)
             && start.len() == 2 * labels;
-        if !possible {
+        if !is_possible {
             return Err(section.problem("the number of features, labels or scores is out of range"));
         }
         if !(start.iter().all(|v| v.is_finite()) && gains.iter().all(|v| v.is_finite())) {
@@ -121,6 +122,7 @@ fn read_nodes(section: &mut Section<'_, '_>) -> Result<Vec<FlatNode>> {
 /// The arrays of one tree as they were read.
 struct ScoreTreeArrays {
     nodes: Vec<FlatNode>,
+    /// Per node: whether missing values go to the left child.
     missing_left: Vec<bool>,
     values: Vec<f32>,
     covers: Vec<f64>,

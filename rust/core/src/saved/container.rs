@@ -1,8 +1,8 @@
-//! A container of named arrays with one magic, one version and one checksum.
+//! A container of named arrays, as bytes with one magic number, one version and one checksum.
 //!
-//! Layout, all little-endian: magic (8 bytes), version (u32), number of arrays (u32), start of the table (u64), total
-//! length (u64); the arrays without gaps; the table with one record per array (length of the name as u16, name, element
-//! type as u8, number of dimensions as u8, each dimension as u64); CRC-32 of all bytes before it.
+//! Layout, all little-endian: magic number (8 bytes), version (u32), number of arrays (u32), start of the table (u64),
+//! total length (u64); the arrays without gaps; the table with one record per array (length of the name as u16, name,
+//! element type as u8, number of dimensions as u8, each dimension as u64); CRC-32 of all bytes before it.
 //!
 //! The records have no offsets: arrays follow each other in the order of the table, so every byte belongs to exactly
 //! one array. The string `kind` names the kind of object in the container. CRC-32 detects all damage within 4
@@ -40,19 +40,19 @@ pub struct Container<'a> {
     arrays: BTreeMap<&'a str, Array<'a>>,
 }
 
-/// Checks magic, version and length of a container from its first bytes alone.
+/// Checks magic number, version and length of a container from its first bytes alone.
 ///
 /// # Errors
 /// [`Error::SavedModelVersion`] for a newer format, [`Error::SavedModel`] for foreign or truncated bytes.
 pub fn check_header(header: &[u8], length: usize, what: &str) -> Result<()> {
     if !header.starts_with(&MAGIC) {
-        return Err(problem(
+        return Err(saved_model_error(
             what,
             "the bytes are not a saved model of bucketrank",
         ));
     }
     let Some(header) = header.get(..HEADER_BYTES) else {
-        return Err(problem(what, "the bytes are truncated"));
+        return Err(saved_model_error(what, "the bytes are truncated"));
     };
     let found = u32::parse(&header[8..12]);
     if found > VERSION {
@@ -65,12 +65,13 @@ pub fn check_header(header: &[u8], length: usize, what: &str) -> Result<()> {
     let expected = u64::parse(&header[24..32]);
     if expected != length as u64 {
         let text = format!("expected {expected} bytes, found {length}");
-        return Err(problem(what, &text));
+        return Err(saved_model_error(what, &text));
     }
     Ok(())
 }
 
-fn problem(what: &str, problem: &str) -> Error {
+/// The error about the saved object `what`.
+fn saved_model_error(what: &str, problem: &str) -> Error {
     Error::SavedModel {
         what: what.into(),
         problem: problem.into(),
@@ -86,16 +87,17 @@ impl<'a> Container<'a> {
     pub fn open(bytes: &'a [u8], what: &str, kind: &str) -> Result<Self> {
         check_header(bytes, bytes.len(), what)?;
         let Some((body, checksum)) = bytes.split_last_chunk::<CHECKSUM_BYTES>() else {
-            return Err(problem(what, "the bytes are truncated"));
+            return Err(saved_model_error(what, "the bytes are truncated"));
         };
         if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
-            return Err(problem(
+            return Err(saved_model_error(
                 what,
                 "the checksum does not match; the bytes are damaged",
             ));
         }
-        let arrays = parse_table(body)
-            .ok_or_else(|| problem(what, "the table of arrays does not describe the bytes"))?;
+        let arrays = parse_table(body).ok_or_else(|| {
+            saved_model_error(what, "the table of arrays does not describe the bytes")
+        })?;
         let mut container = Self {
             what: what.into(),
             arrays,
@@ -125,7 +127,10 @@ impl<'a> Container<'a> {
     pub fn finish(self) -> Result<()> {
         match self.arrays.keys().next() {
             None => Ok(()),
-            Some(name) => Err(problem(&self.what, &format!("unexpected array {name:?}"))),
+            Some(name) => Err(saved_model_error(
+                &self.what,
+                &format!("unexpected array {name:?}"),
+            )),
         }
     }
 }
@@ -179,7 +184,7 @@ fn element_count(shape: &[u8]) -> Option<usize> {
     Some(if is_empty { 0 } else { product })
 }
 
-/// Reads the arrays of one section.
+/// Reads the arrays of one section: those whose names start with its prefix.
 #[derive(Debug)]
 pub struct Section<'c, 'a> {
     container: &'c mut Container<'a>,
@@ -209,7 +214,7 @@ impl<'a> Section<'_, 'a> {
     /// An error about the content of the section.
     #[must_use]
     pub fn problem(&self, text: &str) -> Error {
-        problem(&self.what, text)
+        saved_model_error(&self.what, text)
     }
 
     /// Whether there is an array of this name.
@@ -227,7 +232,7 @@ impl<'a> Section<'_, 'a> {
         Some(array.element_type)
     }
 
-    /// Takes an array with its shape.
+    /// Takes an array, with its shape, out of the container.
     ///
     /// # Errors
     /// [`Error::SavedModel`] if there is no array of this name and element type.

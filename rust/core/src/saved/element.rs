@@ -1,4 +1,4 @@
-//! Element types of the arrays in a container.
+//! Element types of the arrays in a container, the file format of saved models.
 
 /// The type of the elements of an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +33,12 @@ impl ElementType {
         Self::F64,
     ];
 
-    /// The code of the type in the table of a container.
+    /// The code of the type in the table at the end of a container, which has one record per array.
     pub(super) fn code(self) -> u8 {
         self as u8
     }
 
+    /// The type with this code; `None` for an unknown code.
     pub(super) fn from_code(code: u8) -> Option<Self> {
         Self::ALL.get(usize::from(code)).copied()
     }

@@ -1,4 +1,4 @@
-//! Forests in a container: rankings, trees, and the kind and seed of each tree.
+//! Forests in a container (the file format of saved models): rankings, trees, and the kind and seed of each tree.
 
 use super::rankings::{read_rankings, write_rankings};
 use super::tree::read_trees;
@@ -58,7 +58,7 @@ const MANY_ROWS: usize = 1000;
 struct RowCheck {
     /// Rows of positive weight, ascending.
     positive: Vec<u32>,
-    /// Whether each of them is drawn by the current tree.
+    /// Whether the bootstrap sample of the current tree contains each row of `positive`.
     drawn: Vec<bool>,
 }
 
@@ -76,8 +76,8 @@ impl RowCheck {
 
     fn accepts(&mut self, tree: &Tree, kind: TreeKind, seed: u64) -> bool {
         let rows = tree.node_rows(0);
-        let places = rows.iter().map(|row| self.positive.binary_search(row));
-        let Ok(places) = places.collect::<std::result::Result<Vec<usize>, usize>>() else {
+        let indices = rows.iter().map(|row| self.positive.binary_search(row));
+        let Ok(indices) = indices.collect::<std::result::Result<Vec<usize>, usize>>() else {
             return false;
         };
         let count = self.positive.len();
@@ -88,10 +88,10 @@ impl RowCheck {
             return false;
         }
         self.drawn.fill(false);
-        for place in bootstrap_draws(seed, count) {
-            self.drawn[place] = true;
+        for index in bootstrap_draws(seed, count) {
+            self.drawn[index] = true;
         }
         let distinct = self.drawn.iter().filter(|&&drawn| drawn).count();
-        distinct == rows.len() && places.iter().all(|&place| self.drawn[place])
+        distinct == rows.len() && indices.iter().all(|&index| self.drawn[index])
     }
 }

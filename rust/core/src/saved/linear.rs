@@ -1,4 +1,5 @@
-//! Linear models in a container: standardisation, coefficients, number of steps and convergence.
+//! Linear models in a container (the file format of saved models): standardisation, coefficients, number of steps and
+//! convergence.
 
 use super::{SavedModel, Section, SectionWriter};
 use crate::error::Result;
@@ -45,13 +46,13 @@ impl SavedModel for LinearModel {
             && indicators
                 .last()
                 .is_none_or(|&last| (last as usize) < features);
-        let possible = features > 0
+        let is_possible = features > 0
             && are_features
             && CategoricalFeature::check(&categorical, features).is_ok()
             && (2..=MAX_LABELS).contains(&labels)
             && deviations.len() == inputs
             && shape == [inputs + 1, 2 * labels];
-        if !possible {
+        if !is_possible {
             return Err(section.problem("the numbers of features or labels do not agree"));
         }
         let mut numbers = means.iter().chain(&deviations).chain(&coefficients);

@@ -1,5 +1,6 @@
 //! Saved models: one container format of named arrays for the files and pickles of all models, and one module per kind
-//! of model, which writes its arrays and checks them when they are read.
+//! of model, which writes its arrays and checks them when they are read. A section is the group of arrays whose names
+//! start with the same prefix.
 
 mod booster;
 mod container;
@@ -71,15 +72,15 @@ mod damage {
         let bytes = model.to_bytes();
         assert_eq!(&M::from_bytes(&bytes).unwrap(), model);
         let name = format!("the saved {}", M::NAME);
-        let refuse = |bytes: &[u8], place: usize| {
+        let refuse = |bytes: &[u8], offset: usize| {
             let error = M::from_bytes(bytes).unwrap_err().to_string();
-            assert!(error.contains(&name), "{place}: {error}");
+            assert!(error.contains(&name), "{offset}: {error}");
         };
-        for place in 0..bytes.len() {
-            refuse(&bytes[..place], place);
+        for offset in 0..bytes.len() {
+            refuse(&bytes[..offset], offset);
             let mut damaged = bytes.clone();
-            damaged[place] ^= 0x10;
-            refuse(&damaged, place);
+            damaged[offset] ^= 0x10;
+            refuse(&damaged, offset);
         }
         let mut newer = bytes;
         newer[8] = 9;
@@ -96,10 +97,10 @@ mod damage {
     pub(super) fn check_repaired<M: SavedModel>(model: &M, use_model: impl Fn(&M)) -> usize {
         let bytes = model.to_bytes();
         let mut read = 0;
-        for place in 12..bytes.len() - container::CHECKSUM_BYTES {
+        for offset in 12..bytes.len() - container::CHECKSUM_BYTES {
             for flip in [0x01, 0x80, 0xFF] {
                 let mut damaged = bytes.clone();
-                damaged[place] ^= flip;
+                damaged[offset] ^= flip;
                 match M::from_bytes(&repair(damaged)) {
                     Ok(model) => {
                         use_model(&model);

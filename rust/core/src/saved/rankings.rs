@@ -1,4 +1,5 @@
-//! Rankings in a container: positions with 0 for a missing label, and weights unless all are 1.
+//! Rankings in a container (the file format of saved models): positions with 0 for a missing label, and weights unless
+//! all are 1.
 
 use ndarray::ArrayView2;
 

@@ -1,4 +1,4 @@
-//! Trees in a container, checked when they are read.
+//! Trees in a container (the file format of saved models), checked when they are read.
 
 use super::rankings::{read_rankings, write_rankings};
 use super::tree_arrays::{write_trees, TreeArrays};
@@ -43,6 +43,8 @@ impl SavedModel for FittedTree {
     }
 }
 
+/// Reads the intervals of soft routing, one per node: a row inside the interval around a threshold follows both
+/// children.
 fn read_windows(section: &mut Section<'_, '_>, tree: &Tree) -> Result<SoftRouting> {
     let (shape, ends) = section.array::<f64>("soft_windows")?;
     if shape != [tree.nodes().len(), 2] {
@@ -104,7 +106,7 @@ fn check(
         return Err("more nodes or rows than a tree can have");
     }
     let mut thresholds = grown.thresholds.as_slice();
-    // Rows and children that each open node still expects.
+    // Per open node (an inner node whose children have not all been checked): the rows and children still expected.
     let mut open: Vec<(u64, u64)> = vec![(grown.rows.len() as u64, 1)];
     for node in &grown.nodes {
         while open.last().is_some_and(|frame| *frame == (0, 0)) {

@@ -1,4 +1,5 @@
-//! The arrays of trees: the nodes of all trees in preorder, their thresholds and the rows of their leaves.
+//! The arrays of trees in a container (the file format of saved models): the nodes of all trees in preorder, their
+//! thresholds and the rows of their leaves.
 //!
 //! Numbers that follow from others are not written: rows and weights of inner nodes are sums over their children, and
 //! the impurity of a pure leaf is 0.
@@ -35,7 +36,7 @@ pub(super) fn write_trees<'t>(
     section.vector("thresholds", &thresholds.collect::<Vec<_>>());
     let rows = trees.clone().flat_map(|tree| &tree.rows).copied();
     section.unsigned("rows", &[rows.clone().count()], rows);
-    // Trees on complete features do not need the sides.
+    // Trees that were grown without missing values do not need the sides of missing values.
     if trees.clone().any(Tree::has_learnt_missing_sides) {
         let is_left = |node: &PreorderNode| node.missing == MissingSide::Left;
         section.array(
@@ -127,21 +128,23 @@ pub(super) struct TreeArrays {
     inner_impurities: Numbers<f64>,
     /// Indices among all leaves of those that are not pure, and their impurities.
     impure_leaves: std::iter::Peekable<std::iter::Zip<Numbers<u64>, Numbers<f64>>>,
-    /// Number of leaves that were taken.
+    /// Number of leaves taken so far.
     leaves: u64,
     /// `None` if each inner node has one threshold.
     threshold_counts: Option<Numbers<u32>>,
     thresholds: Numbers<f64>,
     rows: Numbers<u32>,
-    /// Empty if no tree has learnt sides.
+    /// Per node the child that missing values go to; empty if it is always the heavier child.
     sides: Numbers<MissingSide>,
 }
 
 /// How the weights of the nodes are stored.
 enum NodeWeights {
-    /// Every row has weight 1.
+    /// Not at all: every row has weight 1.
     Rows,
+    /// One weight per leaf.
     Leaves(Numbers<f64>),
+    /// One weight per node.
     Nodes(Numbers<f64>),
 }
 
@@ -263,7 +266,7 @@ fn take<T>(values: &mut Numbers<T>, count: u64) -> Option<Vec<T>> {
     (count <= values.len()).then(|| values.by_ref().take(count).collect())
 }
 
-/// Per node the side of missing values; empty for trees that send them to the heavier side.
+/// Per node the side (child) of missing values; empty if it is always the heavier child.
 fn read_sides(section: &mut Section<'_, '_>) -> Result<Vec<MissingSide>> {
     if !section.has("node_missing_left") {
         return Ok(Vec::new());

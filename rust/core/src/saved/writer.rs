@@ -1,4 +1,5 @@
-//! [`ContainerWriter`]: builds a container in the layout that `container.rs` describes.
+//! [`ContainerWriter`]: builds a container of named arrays, the file format of saved models; `container.rs` describes
+//! its layout.
 
 use super::container::{CHECKSUM_BYTES, HEADER_BYTES, KIND, MAGIC, VERSION};
 use super::element::{Element, ElementType};
@@ -6,8 +7,11 @@ use super::element::{Element, ElementType};
 /// Builds a container.
 #[derive(Debug)]
 pub struct ContainerWriter {
+    /// The header, filled in at the end, and the arrays.
     bytes: Vec<u8>,
+    /// One record per array, appended after the arrays.
     table: Vec<u8>,
+    /// Number of arrays.
     arrays: u32,
 }
 
@@ -36,20 +40,21 @@ impl ContainerWriter {
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         let mut bytes = self.bytes;
-        let table = bytes.len();
+        let table_start = bytes.len();
         bytes.extend_from_slice(&self.table);
         let length = bytes.len() + CHECKSUM_BYTES;
         let mut header = MAGIC.to_vec();
         VERSION.append(&mut header);
         self.arrays.append(&mut header);
-        (table as u64).append(&mut header);
+        (table_start as u64).append(&mut header);
         (length as u64).append(&mut header);
         bytes[..HEADER_BYTES].copy_from_slice(&header);
         crc32fast::hash(&bytes).append(&mut bytes);
         bytes
     }
 
-    fn record(&mut self, name: &str, element_type: ElementType, shape: &[usize]) {
+    /// Appends the record of an array to the table.
+    fn push_record(&mut self, name: &str, element_type: ElementType, shape: &[usize]) {
         (name.len() as u16).append(&mut self.table);
         self.table.extend_from_slice(name.as_bytes());
         element_type.code().append(&mut self.table);
@@ -61,7 +66,7 @@ impl ContainerWriter {
     }
 }
 
-/// Writes the arrays of one section.
+/// Writes the arrays of one section: those whose names start with its prefix.
 #[derive(Debug)]
 pub struct SectionWriter<'c> {
     container: &'c mut ContainerWriter,
@@ -88,7 +93,7 @@ impl SectionWriter<'_> {
             value.append(&mut self.container.bytes);
         }
         let name = format!("{}{name}", self.prefix);
-        self.container.record(&name, T::TYPE, shape);
+        self.container.push_record(&name, T::TYPE, shape);
     }
 
     /// Writes an array of one dimension.

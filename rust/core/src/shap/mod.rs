@@ -1,9 +1,9 @@
 //! Exact SHAP values of label scores: which feature moves which label, and by how much.
 //!
-//! [`ScoreModel`] explains the utilities of boosters and linear models and the Borda scores of the pair shares of trees
-//! and forests. For trees these are the Shapley values of the path-dependent conditional expectation: a row follows all
-//! branches of a split on a feature outside the coalition, weighted by their training rows. [`permutation_shap`]
-//! estimates Shapley values of any other pair model.
+//! [`ScoreModel`] explains the utilities (the scores that order the labels) of boosters and linear models and the Borda
+//! scores of the pair shares of trees and forests. For trees these are the Shapley values of the path-dependent
+//! conditional expectation: a row follows all branches of a split on a feature outside the coalition, weighted by their
+//! training rows. [`permutation_shap`] estimates Shapley values of any other model that predicts pair shares.
 //!
 //! Reference: S. M. Lundberg et al., *From local explanations to global understanding with explainable AI for trees*,
 //! Nature Machine Intelligence 2, 2020.
@@ -53,7 +53,7 @@ use trees::{ForestScores, TreeScores};
 /// A model with one score per label that is explained exactly.
 #[derive(Debug, Clone, Copy)]
 pub enum ScoreModel<'a> {
-    /// Borda scores of the shares of the leaves, with hard routing.
+    /// Borda scores of the shares of the leaves, with hard routing: each row goes to one leaf.
     Tree(&'a FittedTree, Shrinkage),
     /// Borda scores of the averaged shares, smoothed by an m-estimate of this strength. They are computed without the
     /// rounding of [`Forest::predictor`].
@@ -64,7 +64,7 @@ pub enum ScoreModel<'a> {
     Linear(&'a LinearModel),
 }
 
-/// Evaluates `$call` with the sum of trees of a model, or `$other` if the model is linear.
+/// Evaluates `$call` with the trees of a model, or `$other` if the model is linear.
 macro_rules! with_trees {
     ($model:expr, $trees:ident => $call:expr, $linear:ident => $other:expr) => {
         match *$model {

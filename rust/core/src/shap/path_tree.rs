@@ -1,4 +1,6 @@
 //! [`PathTree`]: a tree prepared for path-dependent SHAP values.
+//!
+//! The cover of a node is the weight of its training rows.
 
 use std::ops::Range;
 
@@ -21,7 +23,7 @@ pub(super) trait SplitTree: Sync {
     /// Index of the child of an inner node that a row goes to.
     fn child_of(&self, node: usize, row: &[f64]) -> usize;
 
-    /// Weight of the training rows of a leaf.
+    /// Cover of a leaf.
     fn cover(&self, leaf: usize) -> f64;
 }
 
@@ -46,7 +48,7 @@ pub(super) struct PathStep {
     pub(super) depth: u32,
     /// Depth of the last step before this one that splits the same feature; 0 if there is none.
     pub(super) previous: u32,
-    /// Number of the parent among the inner nodes of [`PathTree::splits`].
+    /// Index of the parent in [`PathTree::splits`].
     pub(super) split: u32,
     /// Index of the node in the original tree.
     pub(super) node: u32,
@@ -59,8 +61,8 @@ pub(super) struct PathStep {
 /// The distinct features on the path to a leaf.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeafPath {
-    /// Number of the leaf, in the order of the original nodes.
-    pub(super) number: u32,
+    /// Index of the leaf among all leaves, in the order of the original nodes.
+    pub(super) index: u32,
     /// Range in [`PathTree::elements`].
     pub(super) elements: Range<usize>,
 }
@@ -71,12 +73,12 @@ pub(super) struct PathElement {
     pub(super) feature: u32,
     /// Depth of the last step that splits the feature.
     pub(super) depth: u32,
-    /// Position of its weight among those of the chunk, which are sorted by feature.
+    /// Index of its Shapley weight among those of the [`LeafChunk`], which are sorted by feature.
     pub(super) slot: u32,
 }
 
-/// Consecutive leaves of the walk. Their weights are computed first and then multiplied by their values feature by
-/// feature, so that the sums of a feature stay in registers.
+/// Consecutive leaves of the walk. The Shapley weights of all features on their paths are computed first and then
+/// multiplied by the values of the leaves, feature by feature, so that the sums of a feature stay in registers.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeafChunk {
     /// The steps after the last leaf of the previous chunk, up to the last leaf of this one.
@@ -87,21 +89,21 @@ pub(super) struct LeafChunk {
     pub(super) groups: Range<usize>,
 }
 
-/// The weights of one feature in a chunk.
+/// The Shapley weights of one feature in a chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct FeatureSlots {
     pub(super) feature: u32,
-    /// Range of slots in the chunk.
+    /// Indices of its weights among those of the chunk.
     pub(super) slots: Range<u32>,
 }
 
-/// Weights per chunk, unless a single leaf has more: 32 KB for eight rows.
+/// Largest number of weights per chunk, unless a single leaf has more: 32 KB for eight rows.
 const SLOTS_PER_CHUNK: usize = 512;
 
 /// A tree in the order of a depth-first walk, with all numbers that do not depend on the explained row.
 ///
-/// Let z be the share of the cover that reaches a leaf by the splits of one feature, and o be 1 if the row passes all of
-/// them and 0 otherwise. The Shapley value of feature i for the game that is 1 at this leaf is
+/// Let z be the share of the cover that reaches a leaf by the splits of one feature, and o be 1 if the row passes all
+/// of them and 0 otherwise. The Shapley value of feature i for the game that is 1 at this leaf is
 ///
 /// (oᵢ − zᵢ) ∫₀¹ Π_{j ≠ i} (t·oⱼ + (1 − t)·zⱼ) dt,
 ///
@@ -115,15 +117,19 @@ pub(super) struct PathTree {
     pub(super) points: usize,
     /// Largest depth of a leaf.
     pub(super) depth: usize,
+    /// All nodes except the root, in the order of the walk.
     pub(super) steps: Vec<PathStep>,
     /// Inner nodes, as indices of the original tree.
     pub(super) splits: Vec<u32>,
+    /// The features on the path to each leaf, leaf by leaf.
     pub(super) elements: Vec<PathElement>,
     pub(super) chunks: Vec<LeafChunk>,
+    /// The features of each chunk, chunk by chunk.
     pub(super) groups: Vec<FeatureSlots>,
-    /// Per slot, chunk by chunk: number of the leaf.
+    /// Per slot (see [`PathElement::slot`]), chunk by chunk: index of the leaf.
     pub(super) slot_leaves: Vec<u32>,
-    /// Per step and quadrature point: the factor of the product when the row still passes all splits of the feature.
+    /// Per step and quadrature point: the factor of the product in the integral while the row passes all splits of the
+    /// feature.
     pub(super) passing: Vec<f64>,
     /// Per step and quadrature point: the factor when the row fails the feature for the first time.
     pub(super) failing: Vec<f64>,
@@ -195,7 +201,7 @@ impl PathTree {
 
     fn add_steps(&mut self, tree: &impl SplitTree) {
         let covers = node_covers(tree);
-        let leaf_numbers = number_leaves(tree);
+        let leaf_indices = leaf_indices(tree);
         // The steps on the path to the current node.
         let mut path: Vec<PathFeature> = Vec::new();
         let mut is_repeated = Vec::new();
@@ -209,7 +215,7 @@ impl PathTree {
             path.push(PathFeature { feature, previous });
             let is_leaf = tree.children(pending.node).is_empty();
             let leaf = is_leaf.then(|| LeafPath {
-                number: leaf_numbers[pending.node],
+                index: leaf_indices[pending.node],
                 elements: self.add_elements(&path, &mut is_repeated),
             });
             self.depth = self.depth.max(pending.depth);
@@ -318,7 +324,7 @@ impl PathTree {
             for element in &mut self.elements[leaf.elements.clone()] {
                 let next = &mut next_slots[element.feature as usize];
                 element.slot = *next;
-                self.slot_leaves[elements.start + *next as usize] = leaf.number;
+                self.slot_leaves[elements.start + *next as usize] = leaf.index;
                 *next += 1;
             }
         }
@@ -372,13 +378,13 @@ impl PathTree {
     }
 }
 
-/// Per node: its number among the leaves; unused for inner nodes.
-pub(super) fn number_leaves(tree: &impl SplitTree) -> Vec<u32> {
+/// Per node: its index among the leaves; unused for inner nodes.
+pub(super) fn leaf_indices(tree: &impl SplitTree) -> Vec<u32> {
     let mut leaves = 0;
-    let number = |node: usize| {
-        let number = leaves;
+    let leaf_index = |node: usize| {
+        let index = leaves;
         leaves += u32::from(tree.children(node).is_empty());
-        number
+        index
     };
-    (0..tree.node_count()).map(number).collect()
+    (0..tree.node_count()).map(leaf_index).collect()
 }

@@ -25,11 +25,12 @@ fn select(mask: u64, set: f64, unset: f64) -> f64 {
 pub(super) struct PathBuffers {
     /// Per inner node and row: the child that the row goes to.
     taken: Vec<[u32; LANES]>,
-    /// Per depth and quadrature point: the product of the factors of all features on the path.
+    /// Per depth of the current path and quadrature point: the product of the factors of all features up to this depth.
     products: Vec<RowLanes>,
-    /// Per depth: whether each row passes all splits of the step's feature up to this step.
+    /// Per depth of the current path: whether each row passes all splits of the feature of the step at this depth, up
+    /// to this step.
     passed: Vec<Masks>,
-    /// Per depth: index of the step of the current path.
+    /// Per depth of the current path: index of its step.
     path: Vec<usize>,
     /// Per slot of the current chunk: the Shapley weight of a feature for a leaf.
     weights: Vec<RowLanes>,
@@ -172,7 +173,7 @@ const LABELS_PER_BLOCK: usize = 4;
 struct WeightedLeaves<'a> {
     tree: &'a PathTree,
     weights: &'a [RowLanes],
-    /// Numbers of the leaves.
+    /// Indices of the leaves.
     leaves: &'a [u32],
 }
 

@@ -1,4 +1,5 @@
-//! [`permutation_shap`]: an estimate of Shapley values for any pair model, from random orders of the features.
+//! [`permutation_shap`]: an estimate of Shapley values for any pair model (a model that predicts pair shares), from
+//! random orders of the features.
 
 use ndarray::{Array2, Array3, ArrayView2};
 
@@ -12,10 +13,10 @@ use crate::run::{self, require_memory, Interrupt, Jobs, Work};
 /// Rows that are predicted at once.
 const ROWS_AT_ONCE: usize = 512;
 
-/// Shares held in memory at once: 16 MB.
+/// Largest number of shares (of before, tied and after) held in memory at once: 16 MB.
 const NUMBERS_AT_ONCE: usize = 1 << 21;
 
-/// Estimated time to predict a row besides its shares.
+/// Estimated time to predict a row, without the time that grows with its number of shares.
 const NANOSECONDS_PER_ROW: usize = 5000;
 
 /// Which orders of the features are drawn.
@@ -153,16 +154,16 @@ impl RowExplainer<'_> {
     fn explain(&self, row: &[f64], score: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         let (features, labels) = (row.len(), score.len());
         let means = self.mean_scores(row, interrupt)?;
-        let inner = features.saturating_sub(1);
+        let steps_per_order = features.saturating_sub(1);
         let mut values = vec![0.0; features * labels];
         let weight = 1.0 / self.orders.len() as f64;
         for (index, order) in self.orders.iter().enumerate() {
             let mut before = self.base;
             for (replaced, &feature) in order.iter().enumerate() {
-                let now = if replaced == inner {
+                let now = if replaced == steps_per_order {
                     score
                 } else {
-                    &means[(index * inner + replaced) * labels..][..labels]
+                    &means[(index * steps_per_order + replaced) * labels..][..labels]
                 };
                 for (label, value) in values[feature * labels..][..labels].iter_mut().enumerate() {
                     *value += weight * (now[label] - before[label]);
@@ -173,17 +174,19 @@ impl RowExplainer<'_> {
         Ok(values)
     }
 
-    /// Mean scores over the background after 1, 2, …, features − 1 replacements; order by order.
+    /// Mean scores over the background after 1, 2, …, features − 1 replacements, order by order. These are the steps of
+    /// an order; the scores before and after all replacements are known.
     fn mean_scores(&self, row: &[f64], interrupt: &Interrupt) -> Result<Vec<f64>> {
         let (features, labels) = (row.len(), self.base.len());
-        let (inner, background_rows) = (features.saturating_sub(1), self.background.nrows());
+        let (steps_per_order, background_rows) =
+            (features.saturating_sub(1), self.background.nrows());
         let numbers = 3 * pair_count(labels);
         let at_once = ROWS_AT_ONCE.min(NUMBERS_AT_ONCE / numbers.max(1)).max(1);
-        let mut means = vec![0.0; self.orders.len() * inner * labels];
+        let mut means = vec![0.0; self.orders.len() * steps_per_order * labels];
         let mut shares = PairShares::unknown(labels)?;
         let mut matrix = PairOrderMatrix::undecided(labels);
         let (mut mixed, mut predicted, mut scores) = (Vec::new(), Vec::new(), Vec::new());
-        let total = self.orders.len() * inner * background_rows;
+        let total = self.orders.len() * steps_per_order * background_rows;
         for first in (0..total).step_by(at_once) {
             interrupt.check()?;
             let rows = first..total.min(first + at_once);
@@ -219,10 +222,10 @@ impl RowExplainer<'_> {
 
     /// Appends a background row after the replacements of one order up to `step`; steps are numbered over all orders.
     fn push_mixed(&self, row: &[f64], step: usize, background_row: usize, mixed: &mut Vec<f64>) {
-        let inner = row.len() - 1;
+        let steps_per_order = row.len() - 1;
         let start = mixed.len();
         mixed.extend(self.background.row(background_row));
-        for &feature in &self.orders[step / inner][..=step % inner] {
+        for &feature in &self.orders[step / steps_per_order][..=step % steps_per_order] {
             mixed[start + feature] = row[feature];
         }
     }

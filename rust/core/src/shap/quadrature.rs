@@ -7,8 +7,8 @@ const NEWTON_STEPS: usize = 8;
 
 /// Gauss–Legendre quadrature: `n` points integrate polynomials up to degree 2n − 1 exactly.
 ///
-/// All points are strictly between 0 and 1, and all weights are positive, so that sums of positive values do not cancel.
-/// O(n²).
+/// All points are strictly between 0 and 1, and all weights are positive, so that sums of positive values do not
+/// cancel. O(n²).
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct GaussLegendre {
     pub(super) points: Vec<f64>,

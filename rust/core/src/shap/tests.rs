@@ -1,6 +1,6 @@
 use ndarray::{Array1, Array2};
 
-use super::path_tree::{node_covers, number_leaves, SplitTree};
+use super::path_tree::{leaf_indices, node_covers, SplitTree};
 use super::tree_sum::TreeSum;
 use super::*;
 use crate::aggregate::{Aggregator, Borda};
@@ -90,7 +90,7 @@ fn expectation(
 ) -> Array1<f64> {
     let children = tree.children(node);
     if children.is_empty() {
-        let leaf = number_leaves(tree)[node] as usize;
+        let leaf = leaf_indices(tree)[node] as usize;
         return Array1::from(values[leaf * LABELS..][..LABELS].to_vec());
     }
     let below = |child| expectation(tree, values, row, known, child);

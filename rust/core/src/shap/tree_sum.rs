@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::features::check_values;
 use crate::run::{self, require_memory, Interrupt, Jobs, Pool};
 
-use super::path_tree::{node_covers, number_leaves, PathTree, SplitTree};
+use super::path_tree::{leaf_indices, node_covers, PathTree, SplitTree};
 use super::path_walk::{PathBuffers, RowLanes, LANES};
 
 /// Memory of the trees that are prepared at once: 16 MB, which the allocator reuses from group to group.
@@ -155,12 +155,12 @@ pub(super) fn label_scores(
             for (tree, leaves) in group.zip(&leaves) {
                 jobs.interrupt.check()?;
                 let tree = model.tree(tree);
-                let numbers = number_leaves(tree);
+                let leaf_indices = leaf_indices(tree);
                 pool.for_each_chunk(nanoseconds, &mut out, LANES * labels, |block, out| {
                     let rows = rows_in_order.chunks_exact(model.features().max(1));
                     for (row, scores) in rows.skip(block * LANES).zip(out.chunks_exact_mut(labels))
                     {
-                        let leaf = numbers[find_leaf(tree, row)] as usize;
+                        let leaf = leaf_indices[find_leaf(tree, row)] as usize;
                         for (score, value) in scores.iter_mut().zip(&leaves[leaf * labels..]) {
                             *score += value;
                         }
@@ -181,7 +181,7 @@ fn find_leaf(tree: &impl SplitTree, row: &[f64]) -> usize {
     node
 }
 
-/// Means of the values of the leaves, weighted by their covers.
+/// Means of the values of the leaves, weighted by their covers (the weights of their training rows).
 fn mean_of_leaves(tree: &impl SplitTree, values: &[f64], labels: usize) -> Vec<f64> {
     let total = node_covers(tree)[0];
     let mut means = vec![0.0; labels];

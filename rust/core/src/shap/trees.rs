@@ -1,4 +1,4 @@
-//! Trees, forests and boosters as sums of trees.
+//! Trees, forests and boosters as sums of trees, whose leaves have one score per label.
 
 use std::ops::Range;
 
@@ -200,8 +200,8 @@ impl LeafScores<'_> {
         walk.visit(|leaf, shares| {
             shares.write_pair_order(&mut pair_order);
             Borda::fill_scores(&pair_order, &mut scores);
-            let number = leaves.partition_point(|&other| other < leaf);
-            for (value, score) in values[number * labels..].iter_mut().zip(&scores) {
+            let index = leaves.partition_point(|&other| other < leaf);
+            for (value, score) in values[index * labels..].iter_mut().zip(&scores) {
                 *value = factor * score;
             }
             Ok(())

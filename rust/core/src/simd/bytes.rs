@@ -7,7 +7,7 @@ pub(crate) const VECTOR_BYTES: usize = 32;
 pub(crate) trait ByteVectors: Copy {
     /// Vector of bytes.
     type Bytes: Copy;
-    /// Vector of eight sums.
+    /// Vector of eight 32-bit sums.
     type Sums: Copy;
     /// Reads a vector.
     fn load(self, bytes: &[u8; VECTOR_BYTES]) -> Self::Bytes;
@@ -19,7 +19,8 @@ pub(crate) trait ByteVectors: Copy {
     fn subtract(self, a: Self::Bytes, b: Self::Bytes) -> Self::Bytes;
     /// Per lane the entry of a table at an index below 16. The table is stored in both halves of a vector.
     fn look_up(self, table: Self::Bytes, indices: Self::Bytes) -> Self::Bytes;
-    /// Per lane the entry of a table at an index below 32. Each half of the table is stored in both halves of a vector.
+    /// Per lane the entry of a table at an index below 32. `tables[0]` holds entries 0 to 15, `tables[1]` the others,
+    /// each in both halves of the vector.
     fn look_up_long(self, tables: [Self::Bytes; 2], indices: Self::Bytes) -> Self::Bytes;
     /// Reads sums.
     fn load_sums(self, sums: &[i32; 8]) -> Self::Sums;
@@ -43,7 +44,7 @@ pub(crate) trait ByteKernel {
     fn run(self, vectors: impl ByteVectors) -> Self::Output;
 }
 
-/// Runs the kernel; `None` on machines without these instructions, and if the environment asks for the baseline
+/// Runs the kernel; `None` on machines without the level x86-64-v3 (AVX2), and if the environment asks for the baseline
 /// instruction set.
 #[inline]
 pub(crate) fn dispatch_bytes<K: ByteKernel>(kernel: K) -> Option<K::Output> {
@@ -145,7 +146,7 @@ mod avx2 {
             weights: &[[i16; VECTOR_BYTES / 2]; 2],
         ) -> __m256i {
             let zero = self.avx._mm256_setzero_si256();
-            // Interleaving with zeros makes 16-bit numbers of bytes 0 to 7 and 16 to 23, and of the others.
+            // Interleaved with zeros, bytes become 16-bit numbers: 0 to 7 and 16 to 23 in `low`, the others in `high`.
             let low = self.avx2._mm256_unpacklo_epi8(bytes, zero);
             let high = self.avx2._mm256_unpackhi_epi8(bytes, zero);
             let low = self.avx2._mm256_madd_epi16(low, cast(weights[0]));

@@ -11,7 +11,7 @@ use super::walker::{
     find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth, BATCH_ROWS, LANES,
 };
 
-/// Rows between two checks of the interrupt: about a millisecond.
+/// Rows between two checks of the interrupt: finding their leaves takes about a millisecond.
 const BLOCK_ROWS: usize = 1 << 14;
 
 impl FlatTree for &Tree {

@@ -1,8 +1,8 @@
-//! [`CodedTrees`]: the trees of a forest with ranks in place of thresholds, which finds the leaves of many rows fast.
+//! [`CodedTrees`]: the trees of a forest with ranks in place of thresholds, for finding the leaves of many rows fast.
 //!
-//! The rank of a number is the number of thresholds of the feature below it. A value is greater than a threshold
+//! The rank of a feature value is the count of the feature's thresholds below it. A value is greater than a threshold
 //! exactly if its rank is greater. With ranks a node takes 8 bytes and a value 2, so that a tree and a batch of rows
-//! fit the cache.
+//! fit in the cache.
 
 use super::model::Tree;
 use super::threshold_ranks::{collect_thresholds, for_each_rank, rank};
@@ -17,18 +17,21 @@ const LEAF_RANK: u16 = u16::MAX;
 const ROWS_AT_ONCE: usize = 256;
 
 /// Smallest number of trees that share ranks: with fewer, coding the rows would take longer than it saves.
-const LEAST_GROUP: usize = 16;
+const MIN_GROUP_TREES: usize = 16;
 
 const _: () = assert!(ROWS_AT_ONCE <= BATCH_ROWS);
 
 /// Trees with at most this many nodes per row are loaded into the cache before the walk.
 const WARM_NODES_PER_ROW: usize = 8;
 
-/// A node with the rank of its threshold. As in [`FlatNode`](super::walker::FlatNode), a leaf is its own left child.
+/// A node of a tree, with the rank of its threshold. As in [`FlatNode`](super::walker::FlatNode), a leaf is its own
+/// left child.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct CodedNode {
+    /// Rank of the threshold.
     threshold: u16,
     feature: u16,
+    /// Index of the left child; the right child follows it.
     child: u32,
 }
 
@@ -39,6 +42,7 @@ pub(crate) struct CodedTrees {
     groups: Vec<CodedGroup>,
 }
 
+/// Trees whose thresholds are ranked together.
 #[derive(Debug, Clone, PartialEq)]
 struct CodedGroup {
     /// Per feature the distinct thresholds of the trees, ascending.
@@ -46,8 +50,9 @@ struct CodedGroup {
     trees: Vec<Vec<CodedNode>>,
 }
 
-/// Ranks of rows, per group.
+/// Ranks of the values of rows.
 pub(crate) struct RowCodes {
+    /// Per group the ranks, row by row.
     codes: Vec<Vec<u16>>,
 }
 
@@ -59,8 +64,9 @@ impl CodedTrees {
         if features > usize::from(u16::MAX) || !trees.iter().all(is_binary) {
             return None;
         }
+        // Halves the groups until the ranks of each group fit in two bytes.
         let mut size = trees.len().max(1);
-        while size >= trees.len().clamp(1, LEAST_GROUP) {
+        while size >= trees.len().clamp(1, MIN_GROUP_TREES) {
             let coded = Self::with_group_size(features, trees, size);
             if coded.is_some() {
                 return coded;
@@ -78,7 +84,7 @@ impl CodedTrees {
         })
     }
 
-    /// The ranks of rows of values, none of which is missing.
+    /// The ranks of the values of rows; no value is missing.
     pub(crate) fn code_rows(&self, values: &[f64]) -> RowCodes {
         RowCodes {
             codes: self.groups.iter().map(|g| g.code_rows(values)).collect(),
@@ -90,7 +96,7 @@ impl CodedTrees {
         let size = self.groups[0].trees.len();
         let (group, codes) = (&self.groups[tree / size], &codes.codes[tree / size]);
         let nodes = group.trees[tree % size].as_slice();
-        // Most nodes of a larger tree are not needed.
+        // The rows do not reach most nodes of a larger tree.
         if nodes.len() <= WARM_NODES_PER_ROW * leaves.len() {
             warm_up(nodes, |node| node.child);
         }

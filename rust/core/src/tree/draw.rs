@@ -1,33 +1,33 @@
-//! Random draws of a node: the features it considers and their thresholds.
+//! Random draws in the search for a node's split: the features that are searched and their thresholds.
 
 use crate::random::{child_seed, Generator};
 
-/// A candidate replaces the best split only if its improvement is larger by more than this, so that the choice does not
-/// depend on rounding.
+/// A candidate split replaces the best split only if its improvement, the decrease of impurity, is larger by more than
+/// this, so that the choice does not depend on rounding.
 pub(super) const TOLERANCE: f64 = 1e-12;
 
-/// Keeps `max_features` of the candidates, drawn without replacement, in ascending order.
-pub(super) fn draw_features(candidates: &mut Vec<u32>, max_features: Option<usize>, seed: u64) {
-    let Some(count) = max_features.filter(|&count| count < candidates.len()) else {
+/// Keeps `max_features` of the features, drawn without replacement, in ascending order; `None` keeps all.
+pub(super) fn draw_features(features: &mut Vec<u32>, max_features: Option<usize>, seed: u64) {
+    let Some(count) = max_features.filter(|&count| count < features.len()) else {
         return;
     };
     let mut generator = Generator::new(seed);
     for i in 0..count {
-        let other = i + generator.below(candidates.len() - i);
-        candidates.swap(i, other);
+        let other = i + generator.below(features.len() - i);
+        features.swap(i, other);
     }
-    candidates.truncate(count);
-    candidates.sort_unstable();
+    features.truncate(count);
+    features.sort_unstable();
 }
 
 /// Draws a threshold uniformly between the smallest and the largest value of a feature in a node. It depends only on
 /// the node's seed and the feature. `low <= threshold < high` always holds.
 pub(super) fn random_threshold(seed: u64, feature: u32, (low, high): (f64, f64)) -> f64 {
-    // `!seed`, because `draw_features` uses `seed`.
+    // `!seed`, so that thresholds are independent of `draw_features`, which uses `seed`.
     let bits = child_seed(!seed, feature as usize);
-    let share = (bits >> 11) as f64 / (1_u64 << 53) as f64;
+    let fraction = (bits >> 11) as f64 / (1_u64 << 53) as f64;
     // A weighted mean of the ends, because their difference could overflow.
-    let threshold = low * (1.0 - share) + high * share;
+    let threshold = low * (1.0 - fraction) + high * fraction;
     if threshold >= low && threshold < high {
         threshold
     } else {

@@ -1,4 +1,5 @@
-//! [`FittedTree`]: a tree with its training rankings, from which its leaves are aggregated.
+//! [`FittedTree`]: a tree with its training rankings, so that an aggregator (a method that combines rankings into one)
+//! can be applied to the rankings of a leaf.
 
 use crate::aggregate::{estimate_cost, Aggregator, Evidence, Needs, Workspace};
 use crate::bucket_order::BucketOrder;
@@ -45,7 +46,7 @@ impl FittedTree {
     /// Grows a tree and keeps its rankings. The aggregator is used only by criteria that compare rows with a consensus.
     ///
     /// # Errors
-    /// As [`Tree::fit`].
+    /// The errors of [`Tree::fit`].
     pub fn fit(
         features: &Features,
         rankings: Rankings,
@@ -61,16 +62,16 @@ impl FittedTree {
         })
     }
 
-    /// Adds soft routing, computed from the training features.
+    /// Adds soft routing (a row near a threshold follows both branches), computed from the training features.
     ///
     /// # Errors
-    /// As [`SoftRouting::new`].
+    /// The errors of [`SoftRouting::new`].
     pub fn with_soft_routing(mut self, features: &Features) -> Result<Self> {
         self.soft = Some(SoftRouting::new(&self.tree, features)?);
         Ok(self)
     }
 
-    /// A tree read from a container, with its rankings.
+    /// Joins the parts of a saved tree.
     pub(crate) fn from_parts(tree: Tree, rankings: Rankings, soft: Option<SoftRouting>) -> Self {
         Self {
             tree,
@@ -101,7 +102,7 @@ impl FittedTree {
     /// on `n_jobs`. `interrupt` ends it early.
     ///
     /// # Errors
-    /// As [`Aggregator::aggregate`], or [`crate::error::Error::Interrupted`].
+    /// The errors of [`Aggregator::aggregate`], or [`crate::error::Error::Interrupted`].
     ///
     /// # Panics
     /// If an index is not a node of the tree.
@@ -132,7 +133,8 @@ impl FittedTree {
         })
     }
 
-    /// Pair order matrix of the training rows of each node in `nodes`.
+    /// Pair order matrix of the training rows of each node in `nodes`: per pair of labels the share of the rows that
+    /// place the first before the second, where ties count half.
     ///
     /// # Errors
     /// Too many labels for pair statistics, or [`crate::error::Error::Interrupted`].

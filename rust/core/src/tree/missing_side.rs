@@ -6,7 +6,8 @@ use super::node::TreeNode;
 /// Where an inner node sends rows whose value is missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum MissingSide {
-    /// To the last child or, if that is lighter, to the first child. Used where no value was missing in the node.
+    /// To the last child or, if that is lighter, to the first child. Used where the feature of the split had no missing
+    /// value in the node.
     #[default]
     Heavier,
     /// To the first child.
@@ -16,7 +17,7 @@ pub(crate) enum MissingSide {
 }
 
 impl MissingSide {
-    /// The side that was learnt in a node in which a value is missing.
+    /// The side to which a node is known to send missing values.
     pub(crate) fn learnt(missing_left: bool) -> Self {
         if missing_left {
             Self::Left
@@ -27,8 +28,8 @@ impl MissingSide {
 }
 
 impl Tree {
-    /// Whether any node sends missing values to another side than the heavier one, which is the default; only trees grown with
-    /// missing values have such nodes. A learnt side that equals the default does not count.
+    /// Whether any node sends missing values to another side than the heavier one, which is the default. Only trees
+    /// grown with missing values have such nodes. A learnt side that equals the default does not count.
     #[must_use]
     pub fn has_learnt_missing_sides(&self) -> bool {
         let sides = vec![MissingSide::Heavier; self.nodes.len()];

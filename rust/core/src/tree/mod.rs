@@ -1,8 +1,8 @@
-//! Trees for partial label ranking.
+//! Trees for partial label ranking: predicting a ranking of labels with ties from features.
 //!
 //! The statistics of a node are, per pair of labels, the weights of the rows that rank the first label before, tied
-//! with or after the second. Growing an entropy tree needs no aggregator: every leaf keeps its rows, and any aggregator
-//! can be applied to them later.
+//! with or after the second. Growing an entropy tree needs no aggregator (a method that combines rankings into one):
+//! every leaf keeps the indices of its rows, and any aggregator can be applied to them later.
 //!
 //! # Examples
 //! ```
@@ -38,9 +38,10 @@ pub(crate) mod walker;
 
 pub(crate) use coded_walker::{CodedTrees, RowCodes};
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
+// For forests, which store the smoothed shares of some nodes, the anchors.
 pub(crate) use leaves::{
     anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart,
-    ShareWalk, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, LEAST_EXPONENTS, NEGLIGIBLE, TAIL_ONE,
+    ShareWalk, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, MIN_ROWS_EXPONENTS, NEGLIGIBLE, TAIL_ONE,
 };
 pub(crate) use missing_side::MissingSide;
 pub(crate) use shallow_trees::{ColumnCodes, ShallowTrees};

@@ -54,7 +54,7 @@ impl Tree {
         Self::fit_with_encoding(&encoding, features, rankings, params, consensus, interrupt)
     }
 
-    /// As [`Self::fit`], with an encoding that is shared by all trees on the same rankings; the weights may differ.
+    /// As [`Self::fit`], with an encoding of the rankings that all trees on them share; the weights may differ.
     pub(crate) fn fit_with_encoding(
         encoding: &SharedEncoding,
         features: &Features,
@@ -72,7 +72,7 @@ impl Tree {
         ))
     }
 
-    /// Builds the tree from nodes in preorder, giving siblings consecutive indices.
+    /// Builds a tree from nodes in preorder, and gives siblings consecutive indices.
     pub(crate) fn assemble(
         features: usize,
         labels: usize,

@@ -7,7 +7,7 @@ use super::grow::LEAF;
 pub struct TreeNode {
     /// Number of training rows.
     pub rows: u32,
-    /// Sum of their weights.
+    /// Sum of the weights of these rows.
     pub weight: f64,
     /// Impurity of the rows.
     pub impurity: f64,
@@ -15,10 +15,12 @@ pub struct TreeNode {
     pub depth: u32,
     /// Index of the parent; the root is its own parent.
     pub parent: u32,
-    /// [`LEAF`] for a leaf.
+    /// Index of the feature that the split compares; [`LEAF`] for a leaf.
     pub(super) feature: u32,
     pub(super) first_child: u32,
+    /// Start of the node's range in `Tree::thresholds`.
     pub(super) first_threshold: u32,
+    /// Number of children; 0 for a leaf.
     pub(super) children: u32,
     /// Start of the node's range in `Tree::rows`.
     pub(super) first_row: u32,
@@ -30,7 +32,7 @@ pub struct TreeNode {
 pub struct NodeSplit<'a> {
     /// Index of the feature.
     pub feature: u32,
-    /// Ascending; one fewer than children.
+    /// Thresholds, ascending; one fewer than children.
     pub thresholds: &'a [f64],
     /// Index of the first child.
     pub first_child: u32,
@@ -39,7 +41,7 @@ pub struct NodeSplit<'a> {
 }
 
 impl NodeSplit<'_> {
-    /// The child that takes rows with this value.
+    /// Index of the child that takes rows with this value of the feature.
     #[must_use]
     pub fn child(&self, value: f64) -> u32 {
         let child = if value.is_nan() {

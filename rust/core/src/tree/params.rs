@@ -2,13 +2,13 @@
 
 use crate::error::{Error, Result};
 
-/// Impurity measure of a node.
+/// Impurity measure of a node. The consensus of a node is one ranking that an aggregator computes from its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Criterion {
-    /// Entropy (base 2) of before / tied / after, averaged over the pairs of labels.
+    /// Entropy (base 2) of the relation (before, tied or after), averaged over the pairs of labels.
     #[default]
     Entropy,
-    /// Share of the rows that disagree with the node's consensus, averaged over the pairs of labels.
+    /// Share of the rows whose relation differs from that in the node's consensus, averaged over the pairs of labels.
     Disagreements,
     /// Distance from the node's consensus, averaged over rows and pairs of labels: 2 for opposite orders, 1 if exactly
     /// one of row and consensus ties the pair.
@@ -25,12 +25,12 @@ pub enum Splitter {
     RandomBinary,
     /// Into at most `max_splits` children of about equal weight.
     EqualFrequency {
-        /// Largest number of children.
+        /// Largest number of children; the name is that of the Python parameter.
         max_splits: usize,
     },
     /// Into at most `max_splits` children of equally wide intervals of values.
     EqualWidth {
-        /// Largest number of children.
+        /// Largest number of children; the name is that of the Python parameter.
         max_splits: usize,
     },
 }

@@ -1,9 +1,9 @@
-//! [`ShallowTrees`]: trees of at most six levels, which many rows pass together without following pointers.
+//! [`ShallowTrees`]: trees of at most six levels of splits, which many rows pass together without following pointers.
 //!
-//! Features are coded by the ranks of their values among the thresholds, so that a vector holds a feature of many rows.
-//! All rows of a vector are compared with all splits of a level, and the earlier decisions of each row select the
-//! result of the split that it reaches. This takes more comparisons than a walk from node to node, but one vector
-//! instruction compares many rows.
+//! A feature value is coded by its rank: the count of the feature's thresholds below it. Ranks take two bytes, so that
+//! a vector holds a feature of many rows. All rows of a vector are compared with all splits of a level, and the earlier
+//! decisions of each row select the result of the split that it reaches. This takes more comparisons than a walk from
+//! node to node, but one vector instruction compares many rows.
 
 use std::array::from_fn;
 
@@ -18,13 +18,13 @@ const LANES: usize = 64;
 /// The codes of one feature for the rows of a block.
 type CodeLanes = [i16; LANES];
 
-/// Largest number of levels.
+/// Largest number of levels of splits.
 const LEVELS: usize = 6;
 
-/// Trees that one row passes together: enough to hide the latency of memory.
+/// Number of trees that one row passes together: enough to hide the latency of memory.
 const TREES_AT_ONCE: usize = 16;
 
-/// Number of parts of eight splits each in the last level.
+/// The splits of a level are evaluated in parts of eight; this is the number of parts of the last level.
 const MOST_PARTS: usize = 1 << (LEVELS - 4);
 
 /// Largest number of thresholds per feature: all ranks, and the threshold of [`CodedSplit::NONE`], fit in two bytes.
@@ -45,7 +45,7 @@ impl CodedSplit {
     };
 }
 
-/// Trees of at most six levels with ranks in place of thresholds.
+/// Trees of at most six levels of splits, with ranks in place of thresholds.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ShallowTrees {
     /// Per feature the distinct thresholds of the trees, ascending.
@@ -53,7 +53,7 @@ pub(crate) struct ShallowTrees {
     trees: Vec<CompleteTree>,
 }
 
-/// Ranks of rows, block by block; within a block of rows, feature by feature.
+/// Ranks of the values of rows, block by block; within a block of rows, feature by feature.
 pub(crate) struct ColumnCodes {
     codes: Vec<CodeLanes>,
 }
@@ -64,6 +64,7 @@ impl ShallowTrees {
     pub(crate) fn new(features: usize, trees: &[&[FlatNode]]) -> Option<Self> {
         let is_shallow = |nodes: &&[FlatNode]| match WalkDepth::of(nodes) {
             WalkDepth::Largest(depth) => depth as usize <= LEVELS,
+            // A tree deeper than `WalkDepth::SHALLOW`, or without flat nodes.
             WalkDepth::Typical(_) => false,
         };
         let is_in_range = (1..=usize::from(u16::MAX)).contains(&features);
@@ -80,7 +81,7 @@ impl ShallowTrees {
         })
     }
 
-    /// The ranks of rows of values, none of which is missing.
+    /// The ranks of the values of rows; no value is missing.
     pub(crate) fn code_rows(&self, values: &[f64]) -> ColumnCodes {
         let features = self.thresholds.len();
         let blocks = values.chunks(LANES * features);
@@ -96,16 +97,16 @@ impl ShallowTrees {
         ColumnCodes { codes }
     }
 
-    /// The ranks of one row.
+    /// The ranks of the values of one row.
     pub(crate) fn code_row(&self, row: &[f64]) -> Vec<i16> {
         let features = self.thresholds.iter().zip(row);
         features
-            .map(|(own, &value)| rank(own, value) as i16)
+            .map(|(thresholds, &value)| rank(thresholds, value) as i16)
             .collect()
     }
 
-    /// Writes the leaf of one row in each tree from `first` on, given the ranks of the row. Leaves are numbered as in
-    /// [`CompleteTree`].
+    /// Writes the leaf of one row in each tree from `first` on, given the ranks of the row. A leaf is given by its
+    /// index among the leaves of the tree.
     pub(crate) fn write_leaves_of_row(&self, first: usize, codes: &[i16], leaves: &mut [u32]) {
         let mut paths = [0; TREES_AT_ONCE];
         let groups = self.trees[first..].chunks(TREES_AT_ONCE);
@@ -125,8 +126,8 @@ impl ShallowTrees {
         }
     }
 
-    /// Writes the leaf of each row in one tree, given the ranks of the rows. Leaves are numbered as in
-    /// [`CompleteTree`].
+    /// Writes the leaf of each row in one tree, given the ranks of the rows. A leaf is given by its index among the
+    /// leaves of the tree.
     pub(crate) fn write_leaves(&self, tree: usize, codes: &ColumnCodes, leaves: &mut [u32]) {
         dispatch(LeavesKernel {
             tree: &self.trees[tree],
@@ -137,17 +138,18 @@ impl ShallowTrees {
     }
 }
 
-/// Number of leaves of a complete tree, and length of its splits, of which the last entry is unused.
+/// Number of leaves of a [`CompleteTree`]; it has one split fewer.
 const WIDTH: usize = 1 << LEVELS;
 
-/// A tree as a complete binary tree of [`LEVELS`] levels, in whole cache lines. Below a leaf of the tree, all rows go
-/// left. Leaves are numbered from 0 in the order of the tree's nodes.
+/// A tree extended to a complete binary tree of [`LEVELS`] levels of splits, in whole cache lines. Below a leaf of the
+/// original tree, all rows go left.
 #[derive(Debug, Clone, PartialEq)]
 #[repr(align(64))]
 struct CompleteTree {
-    /// Level by level; the last entry is unused.
+    /// The splits, level by level; the last entry is unused.
     splits: [CodedSplit; WIDTH],
-    /// For each place below the last level, from left to right: the number of the leaf that rows there have reached.
+    /// For each leaf of the complete tree, from left to right: the leaf of the original tree that contains it, as an
+    /// index among the original leaves in the order of the nodes.
     leaves: [u8; WIDTH],
 }
 
@@ -176,24 +178,25 @@ impl CompleteTree {
             level = next;
         }
         let is_leaf = |index: usize| nodes[index].is_leaf(index);
-        for (number, index) in tree.leaves.iter_mut().zip(level) {
-            *number = (0..index as usize).filter(|&i| is_leaf(i)).count() as u8;
+        for (leaf, index) in tree.leaves.iter_mut().zip(level) {
+            *leaf = (0..index as usize).filter(|&i| is_leaf(i)).count() as u8;
         }
         tree
     }
 
-    /// The numbers of the leaves of the rows of a block, given their codes by feature.
+    /// The original leaf of each row of a block, given the ranks of the rows by feature.
     #[inline(always)]
     fn leaves(&self, codes: &[CodeLanes]) -> [u32; LANES] {
         let mut decisions = [[0; LANES]; LEVELS];
+        // Per row the index of the split that it reaches, within the level; a decision of −1 means right.
         let mut paths = [0_i16; LANES];
         for level in 0..LEVELS {
             let splits = &self.splits[(1 << level) - 1..(2 << level) - 1];
-            let own = decide_level(splits, codes, &decisions[..level]);
+            let decision = decide_level(splits, codes, &decisions[..level]);
             for l in 0..LANES {
-                paths[l] = paths[l] * 2 - own[l];
+                paths[l] = paths[l] * 2 - decision[l];
             }
-            decisions[level] = own;
+            decisions[level] = decision;
         }
         paths.map(|path| u32::from(self.leaves[path as usize % WIDTH]))
     }
@@ -252,13 +255,13 @@ fn decide<const SPLITS: usize, const ABOVE: usize>(
     above: &[CodeLanes],
 ) -> CodeLanes {
     let thresholds: [i16; SPLITS] = from_fn(|i| splits[i].threshold);
-    let own: [&CodeLanes; SPLITS] = from_fn(|i| &codes[usize::from(splits[i].feature)]);
+    let values: [&CodeLanes; SPLITS] = from_fn(|i| &codes[usize::from(splits[i].feature)]);
     let above: [&CodeLanes; ABOVE] = from_fn(|i| &above[i]);
     let mut decisions = [0; LANES];
     for l in 0..LANES {
         let mut goes_right = [0_i16; SPLITS];
         for i in 0..SPLITS {
-            goes_right[i] = -i16::from(own[i][l] > thresholds[i]);
+            goes_right[i] = -i16::from(values[i][l] > thresholds[i]);
         }
         let mut count = SPLITS;
         for above in above {
@@ -272,7 +275,7 @@ fn decide<const SPLITS: usize, const ABOVE: usize>(
     decisions
 }
 
-/// Takes each number from the right where the decision is −1, else from the left.
+/// Takes each number from `right` where the decision is −1, else from `left`.
 #[inline(always)]
 fn select(left: &CodeLanes, right: &CodeLanes, decision: &CodeLanes) -> CodeLanes {
     let mut selected = [0; LANES];
@@ -334,8 +337,8 @@ mod tests {
                 for (row, leaf) in values.chunks_exact(3).zip(found) {
                     let expected =
                         find_leaf(nodes, |_, node| row[node.feature as usize] > node.threshold);
-                    let number = (0..expected).filter(|&i| nodes[i].is_leaf(i)).count();
-                    assert_eq!(leaf as usize, number);
+                    let expected_leaf = (0..expected).filter(|&i| nodes[i].is_leaf(i)).count();
+                    assert_eq!(leaf as usize, expected_leaf);
                     let mut alone = vec![9; trees.len() - index];
                     shallow.write_leaves_of_row(index, &shallow.code_row(row), &mut alone);
                     assert_eq!(alone[0], leaf);

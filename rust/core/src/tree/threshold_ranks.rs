@@ -1,4 +1,4 @@
-//! The sorted thresholds of a feature, and ranks of values among them.
+//! The sorted thresholds of a feature in some trees, and ranks of feature values among them.
 
 use std::hint::select_unpredictable;
 
@@ -8,7 +8,7 @@ use crate::warm::warm_up;
 /// Values that are searched together: each search waits for memory, but not for the other searches.
 const LANES: usize = 8;
 
-/// Per feature the distinct thresholds of trees, ascending; `None` if a feature has more than `most`.
+/// Per feature the distinct thresholds of trees, ascending; `None` if a feature has more than `most` of them.
 pub(super) fn collect_thresholds<'a>(
     features: usize,
     trees: impl Iterator<Item = &'a [FlatNode]>,
@@ -22,19 +22,19 @@ pub(super) fn collect_thresholds<'a>(
             }
         }
     }
-    for own in &mut thresholds {
-        own.sort_unstable_by(f64::total_cmp);
-        own.dedup();
-        own.shrink_to_fit();
-        if own.len() > most {
+    for of_feature in &mut thresholds {
+        of_feature.sort_unstable_by(f64::total_cmp);
+        of_feature.dedup();
+        of_feature.shrink_to_fit();
+        if of_feature.len() > most {
             return None;
         }
     }
     Some(thresholds)
 }
 
-/// Number of thresholds below a value. A value is greater than a threshold exactly if its rank is greater than that of
-/// the threshold.
+/// Number of thresholds below a value. A value is greater than a threshold exactly if its rank is greater than the rank
+/// of the threshold.
 pub(super) fn rank(thresholds: &[f64], value: f64) -> usize {
     thresholds.partition_point(|&threshold| threshold < value)
 }
@@ -64,7 +64,7 @@ pub(super) fn for_each_rank<'a>(
     }
 }
 
-/// Binary searches without branches, step by step for all values.
+/// The ranks of all values, by binary searches without branches; each step is done for all values.
 #[inline]
 fn ranks(thresholds: &[f64], values: [f64; LANES]) -> [usize; LANES] {
     // The rank of a value is in `starts..=starts + size`.

@@ -20,18 +20,18 @@ pub(crate) const LANES: usize = 16;
 /// Rows that walk through a tree together: their state fits in the registers.
 const ROW_LANES: usize = 8;
 
-/// Steps between two checks for rows that have reached a leaf, after the first check.
+/// Steps between two checks of which rows have reached a leaf, after the first check.
 const FURTHER_STEPS: u32 = 6;
 
 /// Largest number of rows per batch.
 pub(crate) const BATCH_ROWS: usize = 512;
 
-/// How many steps rows need from the root to their leaves.
+/// Number of steps that rows need from the root to their leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum WalkDepth {
-    /// No row needs more.
+    /// No row needs more steps.
     Largest(u32),
-    /// Most rows need no more.
+    /// Most rows need no more steps, but some may.
     Typical(u32),
 }
 
@@ -39,7 +39,7 @@ impl WalkDepth {
     /// Trees up to this depth are walked with as many steps as the deepest leaf needs.
     const SHALLOW: u32 = 10;
 
-    /// The depth of most leaves of a random tree with this many nodes.
+    /// An estimate of the depth that most leaves of a tree with this many nodes do not exceed.
     pub(crate) fn typical(nodes: usize) -> Self {
         Self::Typical(nodes.max(1).ilog2() + 2)
     }
@@ -139,7 +139,7 @@ pub(crate) fn find_leaves(
     }
 }
 
-/// Finds the leaves of a few rows one after the other, and those of many rows together.
+/// Finds the leaves of a few rows one after the other, and the leaves of many rows together.
 #[inline(always)]
 fn walk_or_find(
     (nodes, depth): (&[FlatNode], WalkDepth),
@@ -165,9 +165,9 @@ fn walk_or_find(
     });
 }
 
-/// Walks rows through a tree of this depth, a few rows at a time: first as many steps as most rows need, then a few more
-/// with the rows that have not reached a leaf, and so on. There are at most [`BATCH_ROWS`] rows. `step(first, node)`
-/// returns the next node of a row, whose values start at the index `first`.
+/// Walks rows through a tree of this depth, a few rows at a time: first as many steps as most rows need, then a few
+/// more with the rows that have not reached a leaf, and so on. There are at most [`BATCH_ROWS`] rows. For a row whose
+/// values start at the index `first`, `step(first, node)` returns the next node.
 #[inline(always)]
 pub(super) fn walk_together(
     depth: WalkDepth,
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn rows_find_the_same_leaves_alone_and_together() {
-        // A chain of 9 splits: values up to 0, 1, 2, … leave it to the left.
+        // A chain of 9 splits: at depth d, values up to d go left to a leaf, and larger values go on.
         let mut nodes = Vec::new();
         for depth in 0..9 {
             nodes.push(FlatNode {

@@ -1,4 +1,4 @@
-//! [`AggregatorSpec`]: conversion of aggregators from Python.
+//! [`AggregatorSpec`]: conversion of aggregators (methods that find the consensus of rankings) from Python.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,17 +12,18 @@ use bucketrank_core::error;
 use bucketrank_core::latent::TieRule;
 use pyo3::prelude::*;
 
-use super::errors::{BorderError, Result};
+use super::errors::{BindingError, Result};
 use super::python_method::PythonMethod;
 
 /// Name and parameters of an aggregator, from the Python layer.
 #[derive(Clone, PartialEq, FromPyObject)]
 pub enum AggregatorSpec {
     /// A method and its parameter, which is ignored by methods without a parameter.
-    Plain((String, f64)),
+    Parametric((String, f64)),
     /// A search for the best bucket order and its options.
     Search((String, SearchOptions)),
-    /// An aggregator written in Python: its name, whether it reads pair order matrices, and the object.
+    /// An aggregator written in Python: its name, whether it reads a pair order matrix instead of rankings, and the
+    /// object.
     Python((String, bool, PythonObject)),
 }
 
@@ -42,7 +43,7 @@ impl PartialEq for PythonObject {
     }
 }
 
-/// Options of the searches; each method reads only its own options.
+/// Options of the searches of τ_X and Kemeny; each method reads only its own options.
 #[derive(Clone, PartialEq, FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct SearchOptions {
@@ -61,7 +62,7 @@ impl AggregatorSpec {
     /// The aggregator of the core with this name and these parameters.
     pub fn aggregator(&self) -> Result<Aggregator> {
         match self {
-            Self::Plain((method, parameter)) => plain(method, *parameter),
+            Self::Parametric((method, parameter)) => parse_method(method, *parameter),
             Self::Search((method, options)) if method == "tau_x" => options.tau_x(),
             Self::Search((method, options)) if method == "kemeny" => options.kemeny(),
             Self::Search((method, _)) => Err(unknown(method)),
@@ -73,19 +74,19 @@ impl AggregatorSpec {
     }
 }
 
-/// A method with at most one parameter.
-fn plain(method: &str, parameter: f64) -> Result<Aggregator> {
+/// A method with at most one parameter, by its name.
+fn parse_method(method: &str, parameter: f64) -> Result<Aggregator> {
     Ok(match method {
         "maximal_lottery" => Aggregator::MaximalLottery(MaximalLottery),
         "tau_x" => Aggregator::TauX(TauX::default()),
         "schulze" => Aggregator::Schulze(Schulze),
         "ranked_pairs" => Aggregator::RankedPairs(RankedPairs),
-        _ => with_parameter(method, parameter).ok_or_else(|| unknown(method))??,
+        _ => parse_parametric(method, parameter).ok_or_else(|| unknown(method))??,
     })
 }
 
 /// A method with one parameter; `None` for an unknown name.
-fn with_parameter(method: &str, parameter: f64) -> Option<error::Result<Aggregator>> {
+fn parse_parametric(method: &str, parameter: f64) -> Option<error::Result<Aggregator>> {
     let half_ties = |davidson: Davidson| davidson.with_ties(TieRule::Half);
     Some(match method {
         "borda" => Borda::new(parameter).map(Aggregator::Borda),
@@ -103,8 +104,8 @@ fn with_parameter(method: &str, parameter: f64) -> Option<error::Result<Aggregat
     })
 }
 
-fn unknown(method: &str) -> BorderError {
-    BorderError::value(format!("unknown method {method:?}"))
+fn unknown(method: &str) -> BindingError {
+    BindingError::value(format!("unknown method {method:?}"))
 }
 
 impl SearchOptions {
@@ -130,7 +131,7 @@ impl SearchOptions {
     /// The method that computes the initial order of the labels.
     fn scorer(&self) -> Result<Option<Scorer>> {
         let order = self.order.as_ref();
-        let order = order.map(|(method, parameter)| plain(method, *parameter));
+        let order = order.map(|(method, parameter)| parse_method(method, *parameter));
         Ok(order.transpose()?.map(Scorer::try_from).transpose()?)
     }
 
@@ -139,7 +140,7 @@ impl SearchOptions {
         let message = "time_limit: expected seconds that are not negative";
         limit
             .transpose()
-            .map_err(|_| BorderError::value(message.into()))
+            .map_err(|_| BindingError::value(message.into()))
     }
 
     fn kemeny(&self) -> Result<Aggregator> {
@@ -163,6 +164,6 @@ impl SearchOptions {
     }
 }
 
-fn unknown_search(search: &str) -> BorderError {
-    BorderError::value(format!("unknown search {search:?}"))
+fn unknown_search(search: &str) -> BindingError {
+    BindingError::value(format!("unknown search {search:?}"))
 }

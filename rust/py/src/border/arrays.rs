@@ -17,13 +17,15 @@ use pyo3::prelude::*;
 use super::errors::Result;
 use super::run::run;
 
-/// A matrix of floats: features with one row per ranking, scores, or a pair order matrix.
+/// A matrix of floats: features with one row per ranking, scores, or a pair order matrix (per pair of labels the share
+/// of before, plus half of the share of tied).
 pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 
 /// Optional weights, one per row.
 pub type MaybeWeights<'py> = Option<PyReadonlyArray1<'py, f64>>;
 
-/// Bucket orders for Python, one row per order; also other tables of integers, such as leaves and counts of pairs.
+/// Bucket orders (rankings with ties) for Python, one row per order; also other tables of integers, such as leaves and
+/// counts of pairs.
 pub type OrderTable<'py> = Bound<'py, PyArray2<i64>>;
 
 /// Pair shares for Python: rows × pairs × (before, tied, after); also pair order matrices: nodes × labels × labels.
@@ -180,7 +182,7 @@ pub fn gather_rows<'py>(
     rows: &[u32],
 ) -> Result<OrderTable<'py>> {
     require_orders(rows.len(), table.ncols())?;
-    // NumPy allocates huge pages; the page faults of a fresh vector would take longer than the copy.
+    // NumPy allocates huge memory pages; the page faults of a fresh vector would take longer than the copy.
     let array = PyArray2::zeros(py, (rows.len(), table.ncols()), false);
     let mut out = array.try_readwrite().map_err(PyErr::from)?;
     let out = out.as_slice_mut().map_err(PyErr::from)?;
@@ -214,7 +216,7 @@ pub fn share_tables(rows: &[PairShares], labels: usize) -> Array3<f64> {
     tables
 }
 
-/// Writes one row per pair: before, tied and after.
+/// Writes one row per pair: before, tied and after. `planes` has one array for each of the three.
 pub fn write_shares(mut table: ArrayViewMut2<'_, f64>, planes: [&[f64]; 3]) {
     for (pair, mut row) in table.rows_mut().into_iter().enumerate() {
         for (value, plane) in row.iter_mut().zip(planes) {

@@ -1,4 +1,4 @@
-//! Conversion of comparisons, rankings and counts from Python.
+//! Conversion of comparisons, rankings and counts from Python, for fits of Davidson's model and for leaderboards.
 
 use bucketrank_core::comparisons::{
     ComparisonArrays, Comparisons, ContestSample, Effects, UnitKind,
@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use super::arrays::{Matrix, MaybeWeights, Positions, View};
 use super::errors::Result;
 
-/// Arrays of comparisons, all contiguous.
+/// Arrays of comparisons of two labels, one entry per comparison, all contiguous.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct ComparisonInput<'py> {
@@ -48,7 +48,8 @@ fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> Result<&'
     Ok(values.map_err(PyErr::from)?)
 }
 
-/// Counts of pairs: one row per pair with before, tied and after; and the weight of the rows with each label.
+/// Counts of pairs: a table with one row per pair and the columns before, tied and after; and per label the weight of
+/// the rows that rank it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct CountInput<'py> {
@@ -74,7 +75,7 @@ pub struct RankingInput<'py> {
     weights: MaybeWeights<'py>,
 }
 
-/// The data of a fit or a leaderboard.
+/// The data of a fit of Davidson's model or of a leaderboard.
 #[derive(FromPyObject)]
 pub enum BoardInput<'py> {
     /// Comparisons.
@@ -95,11 +96,11 @@ pub enum BoardViews<'a> {
     Rankings(View<'a>, Option<&'a [f64]>),
 }
 
-/// A sample, with the rankings that it comes from.
+/// A sample (the distinct comparisons, and the units that are resampled), with the rankings that it comes from.
 pub struct ReadSample {
     /// The sample.
     pub sample: ContestSample,
-    /// Rankings, if these were given.
+    /// `None` if the data were comparisons or counts.
     pub rankings: Option<Rankings>,
 }
 
@@ -127,7 +128,7 @@ impl ReadSample {
     }
 }
 
-/// The unit of resampling and of robust errors.
+/// The unit of resampling and of robust errors: groups of comparisons, or single rows.
 pub fn unit_kind(by_group: bool) -> UnitKind {
     if by_group {
         UnitKind::Group
@@ -153,7 +154,7 @@ impl BoardInput<'_> {
 }
 
 impl BoardViews<'_> {
-    /// Reads the sample. Effects and units apply to comparisons only.
+    /// Reads the sample. `effects` and `unit` apply to comparisons only.
     pub fn read(
         &self,
         effects: Effects,

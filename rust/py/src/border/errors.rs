@@ -10,39 +10,39 @@ use pyo3::prelude::*;
 pyo3::import_exception!(bucketrank.errors, RankingError);
 
 /// Error of a binding function: `?` converts core errors and Python exceptions to it.
-pub struct BorderError(PyErr);
+pub struct BindingError(PyErr);
 
 /// Result of a binding function.
-pub type Result<T> = std::result::Result<T, BorderError>;
+pub type Result<T> = std::result::Result<T, BindingError>;
 
-impl From<Error> for BorderError {
+impl From<Error> for BindingError {
     fn from(error: Error) -> Self {
         let message = error.to_string();
         Self(match error.cause() {
             Error::Interrupted => PyKeyboardInterrupt::new_err(()),
             Error::Memory { .. } => PyMemoryError::new_err(message),
             Error::Unsolved { .. } | Error::Threads { .. } => PyRuntimeError::new_err(message),
-            cause => match ErrorPlace::of(cause) {
-                Some(place) => place.exception(cause, message),
+            cause => match ErrorLocation::of(cause) {
+                Some(location) => location.exception(cause, message),
                 None => PyValueError::new_err(message),
             },
         })
     }
 }
 
-impl From<PyErr> for BorderError {
+impl From<PyErr> for BindingError {
     fn from(exception: PyErr) -> Self {
         Self(exception)
     }
 }
 
-impl From<BorderError> for PyErr {
-    fn from(error: BorderError) -> Self {
+impl From<BindingError> for PyErr {
+    fn from(error: BindingError) -> Self {
         error.0
     }
 }
 
-impl BorderError {
+impl BindingError {
     /// A `ValueError` with this message.
     pub fn value(message: String) -> Self {
         Self(PyValueError::new_err(message))
@@ -56,15 +56,15 @@ enum InvalidValue {
     Number(f64),
 }
 
-/// Place and value of an error in ranking data: the attributes of `RankingError`.
+/// Location and value of an error in ranking data: the attributes of `RankingError`.
 #[derive(Default)]
-struct ErrorPlace {
+struct ErrorLocation {
     row: Option<usize>,
     label: Option<usize>,
     found: Option<InvalidValue>,
 }
 
-impl ErrorPlace {
+impl ErrorLocation {
     /// `None` for errors that are not about ranking data.
     fn of(error: &Error) -> Option<Self> {
         match *error {
@@ -128,17 +128,17 @@ impl ErrorPlace {
         }
     }
 
-    /// A `RankingError` whose `reason` is the message of `error` without its place.
+    /// A `RankingError` whose `reason` is the message of `error` without its location.
     fn exception(&self, error: &Error, message: String) -> PyErr {
         let text = error.to_string();
-        let place = self.to_string();
-        let reason = text.strip_prefix(&place).unwrap_or(&text).to_owned();
+        let location = self.to_string();
+        let reason = text.strip_prefix(&location).unwrap_or(&text).to_owned();
         RankingError::new_err((message, self.row, self.label, self.found, reason))
     }
 }
 
-impl fmt::Display for ErrorPlace {
-    /// The place as the start of an error message.
+impl fmt::Display for ErrorLocation {
+    /// The location as the start of an error message.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.row, self.label) {
             (Some(row), Some(label)) => write!(formatter, "row {row}, label {label}: "),

@@ -1,4 +1,4 @@
-//! The border between Python and the core: errors, arrays, parameters and interruption, each in one place.
+//! What all bindings share to connect Python and the core: errors, arrays, parameters and interruption, one file each.
 
 pub mod aggregator;
 pub mod arrays;

@@ -1,4 +1,4 @@
-//! Fitted models as bytes: containers with a format version and a checksum, for files and pickles.
+//! Fitted models as bytes for files and pickles: containers, the core's file format with a version and a checksum.
 
 use bucketrank_core::saved::SavedModel;
 use pyo3::prelude::*;

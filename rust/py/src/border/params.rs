@@ -7,15 +7,16 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt, PyString};
 
-use super::errors::{BorderError, Result};
+use super::errors::{BindingError, Result};
 
-/// Largest number of children of a node.
+/// Largest value of the parameter `max_splits`, the largest number of children of a node.
 const MAX_SPLITS: usize = 1000;
 
 /// Largest count: no dataset has more rows, so larger counts have the same effect. Fits in a 32-bit `usize`.
 const MAX_COUNT: usize = 1 << 31;
 
-/// Smallest number of parts of a ranker: each part is held out by the models that are fitted on the others.
+/// Smallest number of parts of the training rows of a ranker: each part is held out by the models that are fitted on
+/// the others.
 const MIN_PARTS: usize = 2;
 
 const FRACTION: &str = "a fraction above 0 and up to 1";
@@ -153,7 +154,7 @@ pub fn count(name: &'static str, value: &Bound<'_, PyAny>, least: usize) -> Resu
     Parameter::new(name, value.clone()).count(least, "")
 }
 
-/// Checks a whole number from 1 to [`MAX_COUNT`], for counts that would not have the same effect if clipped.
+/// Checks a whole number from 1 to [`MAX_COUNT`], for counts whose effect clipping would change.
 #[pyfunction]
 pub fn check_bounded_count(name: &str, value: Bound<'_, PyAny>) -> Result<usize> {
     let parameter = Parameter::new(name, value);
@@ -164,7 +165,7 @@ pub fn check_bounded_count(name: &str, value: Bound<'_, PyAny>) -> Result<usize>
     Ok(count)
 }
 
-/// Counts of a ranker as users pass them.
+/// Counts of a ranker (the estimator that mixes a forest, boosters and linear models) as users pass them.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct RankerCounts<'py> {
@@ -290,11 +291,11 @@ impl<'a, 'py> Parameter<'a, 'py> {
         self.value.is_exact_instance_of::<PyInt>()
     }
 
-    fn value_error(&self, expected: &str) -> BorderError {
-        BorderError::value(self.message(expected))
+    fn value_error(&self, expected: &str) -> BindingError {
+        BindingError::value(self.message(expected))
     }
 
-    fn type_error(&self, expected: &str) -> BorderError {
+    fn type_error(&self, expected: &str) -> BindingError {
         PyTypeError::new_err(self.message(expected)).into()
     }
 

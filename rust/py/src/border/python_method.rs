@@ -10,7 +10,8 @@ use pyo3::prelude::*;
 
 use super::arrays::matrix_to_array;
 
-/// A Python object with a method `_positions_of(C)` or `_positions_of(Y, weights)` that returns floats.
+/// A Python object with a method that returns positions as floats: `_positions_of(C)` for a pair order matrix C, or
+/// `_positions_of(Y, weights)` for rankings Y.
 #[derive(Debug)]
 pub struct PythonMethod {
     object: Py<PyAny>,

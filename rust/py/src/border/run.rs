@@ -13,6 +13,7 @@ use super::errors;
 #[derive(Default)]
 pub struct FirstException(Mutex<Option<PyErr>>);
 
+// A `Host` is polled by the core during long work.
 impl Host for FirstException {
     /// Runs the signal handlers of Python and keeps their exception.
     fn poll(&self) -> bool {

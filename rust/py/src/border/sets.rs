@@ -56,8 +56,9 @@ impl Sets<'_> {
     }
 }
 
-/// Whether all sets are plain arrays that own their memory and have the same number of labels; then no other check is
-/// needed before they are read. This check must be quick, because no thread can start to aggregate before it returns.
+/// Whether all sets are plain arrays that own their memory and have the same number of labels. Such sets need no other
+/// check before they are read. Plain means exactly the class `ndarray`, a dtype of i64 or f64, and contiguous. This
+/// check must be quick, because no thread can start to aggregate before it returns.
 #[pyfunction]
 pub fn are_plain_sets(sets: &Bound<'_, PyList>) -> PyResult<bool> {
     let mut labels = None;
@@ -89,8 +90,8 @@ fn contiguous_columns<T: Element>(array: &Bound<'_, PyArray2<T>>) -> Option<usiz
     usable.then(|| array.shape()[1])
 }
 
-/// Whether an array is a view of another array. Such arrays are copied, because the borrow checks compare all views of
-/// an array with each other, which takes longer.
+/// Whether an array is a view of another array. Such arrays are copied, because the borrow checks of the crate `numpy`
+/// compare all views of an array with each other, which takes longer.
 fn shares_memory(array: &Bound<'_, PyAny>) -> PyResult<bool> {
     let base = array.getattr(intern!(array.py(), "base"))?;
     Ok(base.is_exact_instance_of::<PyUntypedArray>())

@@ -1,4 +1,4 @@
-//! [`LeafTables`]: cache of the consensus of leaves.
+//! [`LeafTables`]: cache of the consensus of the training rankings in each leaf of a tree.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,13 +8,13 @@ use ndarray::{Array2, ArrayView1};
 use pyo3::prelude::*;
 
 use crate::border::aggregator::AggregatorSpec;
-use crate::border::errors::{BorderError, Result};
+use crate::border::errors::{BindingError, Result};
 use crate::border::run::run_jobs;
 
 /// Largest number of cached tables.
 const MAX_TABLES: usize = 8;
 
-/// Name and strength of a shrinkage, from the Python layer.
+/// Name and strength of a shrinkage of the pair shares in leaves, from the Python layer.
 #[derive(Clone, PartialEq, FromPyObject)]
 pub struct Smoothing(String, f64);
 
@@ -26,7 +26,7 @@ impl Smoothing {
             "none" => Shrinkage::None,
             "path" => Shrinkage::Path { strength },
             "m-estimate" => Shrinkage::MEstimate { strength },
-            other => return Err(BorderError::value(format!("unknown shrinkage {other:?}"))),
+            other => return Err(BindingError::value(format!("unknown shrinkage {other:?}"))),
         };
         Ok(shrinkage.check()?)
     }

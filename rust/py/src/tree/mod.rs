@@ -1,4 +1,4 @@
-//! Bindings of `bucketrank_core::tree`.
+//! Bindings of `bucketrank_core::tree`: a fitted tree, its nodes and the predictions of its leaves.
 
 mod leaf_tables;
 mod node_table;
@@ -85,8 +85,8 @@ impl Tree {
         n_jobs: usize,
         smoothing: Option<Smoothing>,
     ) -> Result<OrderTable<'py>> {
-        let leaves = self.nodes_in(&leaves)?;
-        self.gather(py, &(spec, smoothing), &leaves, n_jobs)
+        let leaves = self.check_nodes(&leaves)?;
+        self.gather_consensus(py, &(spec, smoothing), &leaves, n_jobs)
     }
 
     /// The consensus of the leaf of each row.
@@ -98,7 +98,7 @@ impl Tree {
         n_jobs: usize,
     ) -> Result<OrderTable<'py>> {
         let leaves = self.leaves_of(py, &x)?;
-        self.gather(py, &(spec, None), &leaves, n_jobs)
+        self.gather_consensus(py, &(spec, None), &leaves, n_jobs)
     }
 
     /// The pair order matrix of the training rows of each given node.
@@ -107,7 +107,7 @@ impl Tree {
         py: Python<'py>,
         nodes: PyReadonlyArray1<'py, i64>,
     ) -> Result<ShareTables<'py>> {
-        let nodes = self.nodes_in(&nodes)?;
+        let nodes = self.check_nodes(&nodes)?;
         let n = self.fitted.tree().labels();
         require_memory::<f64>("the pair order matrices", &[nodes.len(), n, n, 2])?;
         let matrices = run(py, |interrupt| self.fitted.pair_orders(&nodes, interrupt))?;
@@ -123,7 +123,7 @@ impl Tree {
         smoothing: Smoothing,
         leaves: PyReadonlyArray1<'py, i64>,
     ) -> Result<ShareTables<'py>> {
-        let (leaves, shrinkage) = (self.nodes_in(&leaves)?, smoothing.shrinkage()?);
+        let (leaves, shrinkage) = (self.check_nodes(&leaves)?, smoothing.shrinkage()?);
         let labels = self.fitted.tree().labels();
         require_shares(leaves.len(), labels)?;
         let mut shares = Array3::zeros((leaves.len(), pair_count(labels), 3));
@@ -133,7 +133,7 @@ impl Tree {
         Ok(shares.into_pyarray(py))
     }
 
-    /// The consensus of each row with soft routing.
+    /// The consensus of each row with soft routing, which sends a row near a threshold to both children.
     fn soft_consensus<'py>(
         &self,
         py: Python<'py>,
@@ -183,15 +183,15 @@ impl Tree {
         Ok(position_table(positions, rows.len(), rankings.labels()).into_pyarray(py))
     }
 
-    /// The nodes from the root to each leaf, as the index arrays of a sparse matrix: the start of each row, and
-    /// its nodes.
+    /// The nodes from the root to each given leaf, as the index arrays of a sparse matrix with one row per leaf: the
+    /// start of each row, and its nodes.
     fn paths<'py>(
         &self,
         py: Python<'py>,
         leaves: PyReadonlyArray1<'py, i64>,
     ) -> Result<(Vector<'py>, Vector<'py>)> {
         let (mut starts, mut nodes) = (vec![0], Vec::new());
-        for leaf in self.nodes_in(&leaves)? {
+        for leaf in self.check_nodes(&leaves)? {
             nodes.extend(self.fitted.tree().path(leaf).into_iter().map(i64::from));
             starts.push(nodes.len() as i64);
         }
@@ -282,7 +282,8 @@ impl Tree {
         }
     }
 
-    fn nodes_in(&self, nodes: &PyReadonlyArray1<'_, i64>) -> Result<Vec<u32>> {
+    /// The indices of nodes; an error names the first that does not exist.
+    fn check_nodes(&self, nodes: &PyReadonlyArray1<'_, i64>) -> Result<Vec<u32>> {
         let nodes = nodes.as_array();
         nodes.iter().map(|&node| self.check_node(node)).collect()
     }
@@ -312,8 +313,8 @@ impl Tree {
         tree.visit_pair_shares(shrinkage, leaves, interrupt, write)
     }
 
-    /// The consensus of each of the given leaves.
-    fn gather<'py>(
+    /// The consensus of each of the given leaves, from the cache where possible.
+    fn gather_consensus<'py>(
         &self,
         py: Python<'py>,
         key: &Key,

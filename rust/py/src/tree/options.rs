@@ -1,4 +1,6 @@
 //! [`TreeSpec`]: the parameters of trees, as the Python layer passes them.
+//!
+//! [`TreePlan`] holds them after the checks: the [`TreeParams`] of the core, and the flag for soft routing.
 
 use bucketrank_core::aggregate::Aggregator;
 use bucketrank_core::error;
@@ -9,7 +11,7 @@ use bucketrank_core::tree::{Criterion, FittedTree, Splitter, TreeOptions, TreePa
 use ndarray::ArrayView2;
 use pyo3::prelude::*;
 
-use crate::border::errors::{BorderError, Result};
+use crate::border::errors::{BindingError, Result};
 
 /// The resolved parameters of a tree, from the Python layer: fractions have been replaced by numbers of rows or
 /// features.
@@ -81,7 +83,7 @@ impl TreeSpec {
             "entropy" => Ok(Criterion::Entropy),
             "disagreements" => Ok(Criterion::Disagreements),
             "distance" => Ok(Criterion::Distance),
-            other => Err(BorderError::value(format!("unknown criterion {other:?}"))),
+            other => Err(BindingError::value(format!("unknown criterion {other:?}"))),
         }
     }
 
@@ -92,7 +94,7 @@ impl TreeSpec {
             "random" => Ok(Splitter::RandomBinary),
             "equal_frequency" => Ok(Splitter::EqualFrequency { max_splits }),
             "equal_width" => Ok(Splitter::EqualWidth { max_splits }),
-            other => Err(BorderError::value(format!("unknown splitter {other:?}"))),
+            other => Err(BindingError::value(format!("unknown splitter {other:?}"))),
         }
     }
 }

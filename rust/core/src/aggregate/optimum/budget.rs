@@ -20,9 +20,12 @@ pub(in super::super) struct SearchLimits {
 
 /// Remaining steps and time of an exact search.
 pub(super) struct Budget {
+    /// Steps that may still be done.
     steps: u64,
+    /// Steps until the clock is read again.
     until_clock: u64,
     deadline: Option<Instant>,
+    /// Whether a limit was reached.
     spent: bool,
     pub(super) meter: WorkMeter,
 }

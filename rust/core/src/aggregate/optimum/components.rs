@@ -2,8 +2,8 @@
 
 use super::values::{BucketLimits, PairValues};
 
-/// Strongly connected components of the graph with an edge i → j wherever "i strictly before j" is not the (weakly)
-/// best relation of the pair, in an order in which no edge leads to a later component.
+/// Strongly connected components of the graph of labels with an edge i → j wherever "i strictly before j" is not the
+/// (weakly) best relation of the pair, in an order in which no edge leads to a later component.
 ///
 /// The concatenation of optimal bucket orders of the components, in this order, is an optimal bucket order of all
 /// labels. Proof: let i be in an earlier component than j. There is no edge i → j, so "i strictly before j" is the
@@ -40,9 +40,9 @@ const UNSEEN: usize = usize::MAX;
 
 /// State of Tarjan's algorithm, with an explicit stack of calls.
 struct DepthFirst {
-    /// Order of discovery.
+    /// Per label the index of its discovery, or [`UNSEEN`].
     index: Vec<usize>,
-    /// Smallest index reachable through the subtree.
+    /// Per label the smallest index of a label on the stack that its subtree reaches.
     low: Vec<usize>,
     on_stack: Vec<bool>,
     stack: Vec<usize>,

@@ -4,9 +4,9 @@ use super::values::{BucketLimits, PairValues, NOISE};
 use crate::error::Result;
 use crate::run::WorkMeter;
 
-/// Buckets of the labels in the best cut of `order`. Equally good cuts are compared by the number of buckets, if it is
-/// limited, then by the size of the last bucket: the smallest is chosen. O(n²), or O(n² k) when at most k buckets are
-/// permitted.
+/// Bucket of each label in the best cut of `order`. Of equally good cuts, one with the fewest buckets is chosen, if
+/// their number is limited, and of these the one with the smallest last bucket. O(n²), or O(n² k) when at most k
+/// buckets are permitted.
 ///
 /// # Errors
 /// [`crate::error::Error::Interrupted`].
@@ -27,7 +27,8 @@ pub(super) fn best_cut(
     let mut gains = vec![0.0; n];
     for j in 0..n {
         meter.add((n * layers) as u64)?;
-        // Per place i: gain of one bucket with the places from i to j, compared with separate buckets.
+        // Per place (index in the order) i: gain of one bucket with the places from i to j, compared with separate
+        // buckets.
         let mut joined = 0.0;
         for i in (0..j).rev() {
             joined += values.tied(order[i], order[j]) - values.lead(order[i], order[j]);
@@ -52,10 +53,12 @@ pub(super) fn best_cut(
     Ok(assign(order, &table.buckets(last.unwrap_or(0), counted)))
 }
 
-/// Per layer and number of first places: the best gain, and the start of the last bucket.
+/// Per layer (a number of buckets, or a single layer for any number) and k: the best cut of the first k places.
 struct CutTable {
     n: usize,
+    /// Gain of the cut.
     best: Vec<f64>,
+    /// Start of the last bucket of the cut.
     start: Vec<usize>,
 }
 

@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::random::Generator;
 use crate::run::WorkMeter;
 
-/// Limit of rounds of moves and cuts. Every round but the last improves the value, so it is not reached in practice.
+/// Limit of rounds of moves and cuts. Every round but the last improves the value, so the limit is not reached in
+/// practice.
 const MAX_ROUNDS: usize = 1000;
 
 /// Restarts of the search from randomly perturbed results.
@@ -39,9 +40,9 @@ impl PairValues {
     }
 
     /// As [`Self::improve`], with restarts from randomly perturbed results; the seed is fixed. Used for components that
-    /// are not solved by a table of all sets: branch and bound prunes most of its search when it starts from a good
-    /// result, and components too large for it keep this result. No restart begins after the time limit; steps are
-    /// not counted.
+    /// are too large for a table of all sets of labels: branch and bound prunes most of its search when it starts from
+    /// a good result, and components too large for it keep this result. No restart begins after the time limit; steps
+    /// are not counted.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
@@ -75,7 +76,7 @@ impl PairValues {
     }
 }
 
-/// The labels sorted by bucket; labels of a bucket by number.
+/// The labels sorted by bucket; labels of a bucket by index.
 pub(super) fn order_of(bucket_of: &[usize]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..bucket_of.len()).collect();
     order.sort_by_key(|&label| bucket_of[label]);
@@ -86,11 +87,11 @@ pub(super) fn order_of(bucket_of: &[usize]) -> Vec<usize> {
 struct LabelMover<'a> {
     values: &'a PairValues,
     limits: BucketLimits,
-    /// Per bucket: value of the moved label before it.
+    /// Per bucket: value of placing the moved label before the labels of the bucket.
     before: Vec<f64>,
-    /// Per bucket: value of the moved label in it.
+    /// Per bucket: value of tying the moved label with the labels of the bucket.
     within: Vec<f64>,
-    /// Per bucket: number of labels in it other than the moved one.
+    /// Per bucket: number of its labels other than the moved one.
     sizes: Vec<usize>,
 }
 
@@ -123,7 +124,7 @@ impl<'a> LabelMover<'a> {
         let alone = usize::from(self.sizes[own] == 0);
         let may_join = self.limits.contain(buckets - alone);
         let may_stand_alone = self.limits.contain(buckets + 1 - alone);
-        // Value of the label alone: before all buckets, then after each bucket in turn.
+        // Value of the label in a bucket of its own: before all buckets, then after each bucket in turn.
         let mut outside: f64 = self.before.iter().sum();
         let mut current = f64::NEG_INFINITY;
         let (mut best, mut target) = (f64::NEG_INFINITY, None);
@@ -190,9 +191,9 @@ fn close_gaps(bucket_of: &mut [usize]) {
         used[bucket] = 1;
     }
     let mut next = 0;
-    for number in &mut used {
-        next += *number;
-        *number = next;
+    for used in &mut used {
+        next += *used;
+        *used = next;
     }
     for bucket in bucket_of {
         *bucket = used[*bucket] - 1;

@@ -1,7 +1,9 @@
-//! The bucket order with the largest sum of pair values: [`solve`] for an optimum with a proof, or a local search.
+//! The bucket order with the largest sum of pair values (per pair of labels, one value for each of before, tied and
+//! after): [`solve`] for an optimum with a proof, or a local search.
 //!
-//! `components.rs` divides the problem, `subsets.rs` solves small components, `prefixes.rs` searches larger ones with
-//! the bound of `triples.rs`, from the result of `local.rs`. Components of more than 64 labels keep that result.
+//! `components.rs` divides the labels into components that can be ordered independently, `subsets.rs` solves small
+//! components, `prefixes.rs` searches larger ones with the bound of `triples.rs`, from the result of `local.rs`.
+//! Components of more than 64 labels keep that result.
 
 mod budget;
 mod components;
@@ -92,20 +94,20 @@ impl Buckets {
 pub(super) struct Solution {
     /// Bucket of each label, from 0.
     pub(super) bucket_of: Vec<usize>,
-    /// Upper bound of the value of all permitted bucket orders, bonus of ties included.
+    /// Upper bound of the value of all permitted bucket orders, with [`TIE_BONUS`] per tied pair.
     pub(super) bound: f64,
     /// Whether the bucket order is proven optimal.
     pub(super) optimal: bool,
     /// Whether it is the only optimum, if that is known.
     pub(super) unique: Option<bool>,
-    /// Sizes of the components, in the order of their buckets.
+    /// Numbers of labels of the components (see [`decompose`]), in the order of their buckets.
     pub(super) components: Vec<usize>,
 }
 
 /// The best permitted bucket order, or the best one found within the limits of the search.
 ///
 /// Among optimal bucket orders, only those with the most ties are considered, and the first one that the searches meet
-/// is returned. Which one this is depends only on how the labels are numbered.
+/// is returned. Which one this is depends only on the order of the labels in `values`.
 ///
 /// # Errors
 /// [`Error::Interrupted`].
@@ -138,7 +140,7 @@ pub(super) fn solve(
     Ok(Solution { bound, ..found })
 }
 
-/// Divides the labels, in the order of their numbers, into the best buckets. The bound assumes the best relation of
+/// Divides the labels, in the order of their indices, into the best buckets. The bound assumes the best relation of
 /// every pair.
 ///
 /// # Errors
@@ -198,7 +200,7 @@ fn solve_components(
         unique: Some(true),
         components: components.iter().map(Vec::len).collect(),
     };
-    let mut first = 0;
+    let mut first_bucket = 0;
     for labels in components {
         let own = values.restrict(&labels);
         let own_limits = if limits.forbid_ties(values.n) {
@@ -209,9 +211,9 @@ fn solve_components(
         let start = best_cut(&own, &identity(own.n), own_limits, &mut budget.meter)?;
         let part = solve_component(&own, own_limits, start, budget)?;
         for (&label, &bucket) in labels.iter().zip(&part.bucket_of) {
-            whole.bucket_of[label] = first + bucket;
+            whole.bucket_of[label] = first_bucket + bucket;
         }
-        first += part.bucket_of.iter().max().map_or(0, |&last| last + 1);
+        first_bucket += part.bucket_of.iter().max().map_or(0, |&last| last + 1);
         whole.bound += part.bound - own.upper_bound(own_limits);
         whole.optimal &= part.optimal;
         whole.unique = match (whole.unique, part.unique) {
@@ -279,7 +281,8 @@ fn solve_component(
     search_prefixes(values, limits, bucket_of, budget)
 }
 
-/// Proves a local optimum or improves it, by branch and bound.
+/// Proves a local optimum or improves it, by branch and bound. A loss is the difference to the bound that assumes the
+/// best relation of every pair.
 fn search_prefixes(
     values: &PairValues,
     limits: BucketLimits,

@@ -1,4 +1,4 @@
-//! A numbering of labels that does not depend on their columns.
+//! An order of labels that depends on their pair values, not on the order of their columns in the data.
 
 use std::cmp::Ordering;
 
@@ -9,8 +9,8 @@ const MAX_ROUNDS: usize = 16;
 /// without structure.
 const MAX_INDIVIDUALISED: usize = 200;
 
-/// Divides each group of equal labels in `order` by colour refinement: labels of a group are sorted by their rows of
-/// the pair table, in which each other label is represented by its group, until no group is divided any more.
+/// Divides each group of equal labels in `order` by colour refinement: labels of a group are sorted by their pair
+/// values against all other labels, each of which is represented by its group, until no group is divided any more.
 ///
 /// Labels of a group may then still differ, as in a cycle. The first label of such a group forms a new group with the
 /// labels that are interchangeable with it, and the refinement continues. `joined[p]` is whether the labels at places
@@ -49,7 +49,7 @@ fn refine(order: &mut [usize], joined: &mut [bool], value: &impl Fn(usize, usize
     }
 }
 
-/// Start and end of each group of several labels.
+/// Start and end of each group of two or more labels.
 fn ranges(joined: &[bool]) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = 0;

@@ -1,4 +1,6 @@
-//! Branch and bound over the labels in the first buckets, for components with too many labels for a table of all sets.
+//! Branch and bound over prefixes (sets of labels that fill the first buckets), for components with too many labels for
+//! a table of all sets. The loss of a bucket order is the sum over all pairs of the value of the best relation minus
+//! that of the chosen one.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -9,11 +11,11 @@ use super::triples::TripleBound;
 use super::values::{BucketLimits, PairValues, NOISE};
 use crate::error::Result;
 
-/// Largest number of labels: sets of labels are 64-bit masks.
+/// Largest number of labels, because sets of labels are 64-bit masks.
 pub(super) const MAX_LABELS: usize = 64;
 
-/// Largest number of states in memory, about 64 bytes each.
-const MAX_STATES: usize = 6_000_000;
+/// Largest number of prefixes in memory, about 64 bytes each.
+const MAX_PREFIXES: usize = 6_000_000;
 
 /// Result of a search that may have ended early.
 pub(super) struct PrefixResult {
@@ -29,44 +31,48 @@ pub(super) struct PrefixResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Prefix {
     set: u64,
-    /// Number of these buckets if it is limited, else 0.
+    /// Number of these buckets if the number of buckets is limited, else 0.
     buckets: u16,
 }
 
-/// The cheapest known path to a prefix.
+/// The cheapest known way to fill the first buckets with the labels of a prefix.
 #[derive(Debug, Clone, Copy)]
 struct PrefixPath {
     /// Loss of the pairs with at least one label in the prefix.
     loss: f64,
     /// Lower bound of the loss of the other pairs.
-    ahead: f64,
+    rest_bound: f64,
     /// The prefix without its last bucket.
     from: u64,
 }
 
+/// The prefixes with a certain number of labels.
 type Layer = HashMap<Prefix, PrefixPath, BuildHasherDefault<SetHasher>>;
 
 /// Extends prefixes by whole buckets, in the order of their number of labels.
 ///
-/// The loss of a pair is the value of its best relation minus that of its relation in the bucket order. A prefix
-/// decides every pair with at least one label in it; the other pairs lose at least their [`TripleBound`]. A prefix is
-/// pruned unless the loss of the decided pairs plus this bound is below the loss of the best known bucket order. A
-/// prefix is reached from smaller prefixes only, so it is extended once, when its cheapest path is known.
+/// A prefix decides every pair with at least one label in it; the other pairs lose at least their [`TripleBound`]. A
+/// prefix is pruned unless the loss of the decided pairs plus this bound is below the loss of the best known bucket
+/// order. A prefix is reached from smaller prefixes only, so it is extended once, when its cheapest path is known.
 pub(super) struct PrefixSearch<'a> {
+    /// Number of labels.
     m: usize,
     limits: BucketLimits,
     /// Whether the number of buckets is limited, so that prefixes are distinguished by it.
     counted: bool,
-    /// Loss of i before j, and of a tie.
+    /// Loss of the pair i, j at `i * m + j` if i is before j.
     before: Vec<f64>,
+    /// Loss of the pair i, j at `i * m + j` if i and j are tied.
     tie: Vec<f64>,
     triples: &'a TripleBound,
     /// Loss of the best known bucket order.
     incumbent: f64,
+    /// The best bucket order, if it is better than the start.
     found: Option<Vec<usize>>,
     /// Prefixes by number of labels.
     layers: Vec<Layer>,
-    states: usize,
+    /// Number of prefixes in all layers.
+    prefixes: usize,
 }
 
 /// A prefix that is extended by a bucket.
@@ -75,8 +81,10 @@ struct Extension {
     reached: PrefixPath,
     /// The labels that are not in the prefix.
     rest: Vec<usize>,
-    /// Per depth and remaining label: loss if the label joins the bucket, and if it does not.
+    /// Per depth (number of labels of `rest` that are decided) and label of `rest`: its loss against the decided labels
+    /// if it joins the bucket.
     join: Vec<f64>,
+    /// The same if it does not join the bucket.
     skip: Vec<f64>,
 }
 
@@ -111,7 +119,7 @@ impl<'a> PrefixSearch<'a> {
             incumbent,
             found: None,
             layers: vec![Layer::default(); m + 1],
-            states: 0,
+            prefixes: 0,
         }
     }
 
@@ -122,25 +130,25 @@ impl<'a> PrefixSearch<'a> {
     pub(super) fn run(mut self, budget: &mut Budget) -> Result<PrefixResult> {
         let start = PrefixPath {
             loss: 0.0,
-            ahead: self.triples.total(),
+            rest_bound: self.triples.total(),
             from: 0,
         };
         self.layers[0].insert(Prefix { set: 0, buckets: 0 }, start);
         for size in 0..self.m {
             let mut layer: Vec<_> = self.layers[size].iter().map(|(p, r)| (*p, *r)).collect();
-            // The most promising first: they lower the incumbent soon.
+            // The most promising prefixes first: they lower the incumbent soon.
             layer.sort_by(|(p, a), (q, b)| {
-                let bounds = (a.loss + a.ahead).total_cmp(&(b.loss + b.ahead));
+                let bounds = (a.loss + a.rest_bound).total_cmp(&(b.loss + b.rest_bound));
                 bounds.then(p.cmp(q))
             });
             for (index, &(prefix, reached)) in layer.iter().enumerate() {
-                if reached.loss + reached.ahead >= self.incumbent - NOISE {
+                if reached.loss + reached.rest_bound >= self.incumbent - NOISE {
                     continue;
                 }
                 self.extend(prefix, reached, budget)?;
-                if budget.is_spent() || self.states > MAX_STATES {
+                if budget.is_spent() || self.prefixes > MAX_PREFIXES {
                     let open = layer[index..].iter().map(|(_, reached)| reached);
-                    return Ok(self.stop(size, open.map(|r| r.loss + r.ahead)));
+                    return Ok(self.stop(size, open.map(|r| r.loss + r.rest_bound)));
                 }
             }
         }
@@ -154,7 +162,7 @@ impl<'a> PrefixSearch<'a> {
     /// The result of an unfinished search: open prefixes of this size and all larger ones bound the loss.
     fn stop(&self, size: usize, open: impl Iterator<Item = f64>) -> PrefixResult {
         let later = self.layers[size + 1..].iter().flat_map(HashMap::values);
-        let bounds = later.map(|reached| reached.loss + reached.ahead);
+        let bounds = later.map(|reached| reached.loss + reached.rest_bound);
         PrefixResult {
             least_loss: open.chain(bounds).fold(self.incumbent, f64::min),
             bucket_of: self.found.clone(),
@@ -263,13 +271,20 @@ impl<'a> PrefixSearch<'a> {
         if known.is_some_and(|known| !replaces(known)) {
             return;
         }
-        let ahead = known.map_or_else(
+        let rest_bound = known.map_or_else(
             || self.triples.within(!set & (u64::MAX >> (64 - self.m))),
-            |known| known.ahead,
+            |known| known.rest_bound,
         );
-        if loss + ahead < self.incumbent - NOISE {
-            self.states += usize::from(known.is_none());
-            self.layers[size].insert(prefix, PrefixPath { loss, ahead, from });
+        if loss + rest_bound < self.incumbent - NOISE {
+            self.prefixes += usize::from(known.is_none());
+            self.layers[size].insert(
+                prefix,
+                PrefixPath {
+                    loss,
+                    rest_bound,
+                    from,
+                },
+            );
         }
     }
 

@@ -7,7 +7,8 @@ use crate::run::WorkMeter;
 /// Largest number of labels: 3ⁿ steps then take some hundredths of a second.
 pub(super) const MAX_LABELS: usize = 14;
 
-/// The best bucket order, and whether it is the only one of its value if the bonus of ties is left out.
+/// The best bucket order, and whether it is the only one of its value if [`TIE_BONUS`], the small extra value of a tied
+/// pair, is left out.
 pub(super) struct SubsetOptimum {
     pub(super) bucket_of: Vec<usize>,
     pub(super) unique: bool,
@@ -19,7 +20,7 @@ pub(super) struct SubsetOptimum {
 /// The best buckets of a set of labels are the best buckets of a subset followed by the remaining labels as the last
 /// bucket. All subsets are tried except those that cannot reach `known_value`, the value of some bucket order, even if
 /// every remaining pair had its best relation; so the result is optimal. Among equal values the first one found is
-/// kept, which depends on the numbers of the labels only. A larger `known_value` saves time and changes nothing else.
+/// kept, which depends on the indices of the labels only. A larger `known_value` saves time and changes nothing else.
 ///
 /// # Errors
 /// [`crate::error::Error::Interrupted`].
@@ -33,7 +34,7 @@ pub(super) fn find_best(
     let mut table = SubsetTable::new(n);
     let tied = pair_sums(n, |i, j| values.tied(i, j));
     let optimistic = optimistic_values(values, limits);
-    // Keep the sets that lead to any optimum: equal optima may differ by one window per bucket.
+    // Keep the sets that lead to any optimum: equal optima may differ by one `window` per bucket.
     let least = known_value - (n + 1) as f64 * table.window;
     let strict = limits.forbid_ties(n);
     // Per subset of the labels that are not placed yet: the set, and its value behind the placed labels.
@@ -72,10 +73,10 @@ pub(super) fn find_best(
 /// Best value of each set of labels.
 struct SubsetTable {
     n: usize,
-    /// Values that differ by at most this are equal if the bonus of ties is left out.
+    /// Values that differ by at most this are equal if [`TIE_BONUS`] is left out.
     window: f64,
     best: Vec<f64>,
-    /// The set without its last bucket.
+    /// Per set: the set without its last bucket.
     previous: Vec<u32>,
     /// Number of ways to reach the best value: 0, 1, or 2 for more than one.
     ways: Vec<u8>,
@@ -103,12 +104,12 @@ impl SubsetTable {
         if value < best - self.window {
             return;
         }
-        let before = if value > best + self.window {
+        let other_ways = if value > best + self.window {
             0
         } else {
             self.ways[set]
         };
-        self.ways[set] = (before + self.ways[placed]).min(2);
+        self.ways[set] = (other_ways + self.ways[placed]).min(2);
         if value > best + NOISE {
             self.best[set] = value;
             self.previous[set] = placed as u32;

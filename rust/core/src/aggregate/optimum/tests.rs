@@ -8,9 +8,9 @@ fn all_assignments(n: usize) -> Vec<Vec<usize>> {
         let mut rest = code;
         let bucket_of: Vec<usize> = (0..n)
             .map(|_| {
-                let place = rest % n;
+                let bucket = rest % n;
                 rest /= n;
-                place
+                bucket
             })
             .collect();
         let last = bucket_of.iter().max().map_or(0, |&last| last);

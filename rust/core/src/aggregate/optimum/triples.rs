@@ -1,4 +1,5 @@
-//! [`TripleBound`]: the loss that triples of labels with inconsistent best relations cannot avoid.
+//! [`TripleBound`]: the loss that triples of labels with inconsistent best relations cannot avoid. The loss of a pair
+//! is the value of its best relation (before, tied or after) minus that of the chosen one.
 
 use super::values::{BucketLimits, PairValues};
 
@@ -20,6 +21,7 @@ const MAX_PASSES: usize = 12;
 pub(super) struct TripleBound {
     /// Labels of a triple as a set, and the loss that it cannot avoid.
     triples: Vec<(u64, f64)>,
+    /// Sum of these losses.
     total: f64,
 }
 
@@ -113,10 +115,10 @@ fn consistent_choices() -> Vec<bool> {
 /// Loss that the three pairs cannot avoid: 0 if relations without loss are consistent, else the smallest other loss.
 fn unavoidable_loss(residual: &[Losses], pairs: [usize; 3], consistent: &[bool]) -> f64 {
     let (mut sets, mut smallest) = (0, f64::INFINITY);
-    for (place, &pair) in pairs.iter().enumerate() {
+    for (index, &pair) in pairs.iter().enumerate() {
         for (relation, &loss) in residual[pair].iter().enumerate() {
             if loss <= TOLERANCE {
-                sets |= 1 << (3 * place + relation);
+                sets |= 1 << (3 * index + relation);
             } else {
                 smallest = smallest.min(loss);
             }

@@ -1,4 +1,4 @@
-//! [`PairValues`]: the value of each relation of each pair of labels.
+//! [`PairValues`]: the value of each relation (before, tied, after) of each pair of labels.
 
 use std::cmp::Ordering;
 
@@ -9,8 +9,8 @@ pub(in super::super) const TIE_BONUS: f64 = 1e-9;
 /// Sums of values that differ by no more than this are equal up to rounding.
 pub(super) const NOISE: f64 = 1e-11;
 
-/// Values of the relations of each pair, with labels numbered by their place in an order that does not depend on the
-/// columns: a search that uses these numbers only is equivariant to relabelling.
+/// Values of the relations of each pair. The index of a label is its place in an order that does not depend on the
+/// columns of the data, so a search that uses these indices only is equivariant to relabelling.
 ///
 /// "i before j" is worth `lead(i, j) = -lead(j, i)`, a tie `tied(i, j)`, at most 1 in absolute value. Every problem
 /// can be written in this way by subtracting the mean of both strict values from all three values of a pair.
@@ -23,7 +23,7 @@ pub(in super::super) struct PairValues {
 }
 
 impl PairValues {
-    /// Values of `n` labels; `value(i, j)` returns lead and tied of the numbers i < j.
+    /// Values of `n` labels; `value(i, j)` returns the values of "i before j" and of a tie for i < j.
     pub(in super::super) fn new(n: usize, value: impl Fn(usize, usize) -> (f64, f64)) -> Self {
         let (mut lead, mut tied) = (vec![0.0; n * n], vec![0.0; n * n]);
         for i in 0..n {
@@ -38,7 +38,7 @@ impl PairValues {
         Self { n, lead, tied }
     }
 
-    /// The values of some of the labels, numbered in the given order.
+    /// The values of some of the labels, in the given order.
     pub(super) fn restrict(&self, labels: &[usize]) -> Self {
         let m = labels.len();
         let pick = |values: &[f64]| {

@@ -1,4 +1,5 @@
-//! [`BucketCutter`]: cuts an order of labels into buckets by dynamic programming.
+//! [`BucketCutter`]: cuts an order of labels into the best buckets by dynamic programming. A place is an index in this
+//! order; the lead of u over v is the value of placing u before v.
 
 use crate::bucket_order::BucketOrder;
 use crate::pairs::PairShares;
@@ -9,21 +10,21 @@ use super::super::optimum::TIE_BONUS;
 /// Cuts whose values differ by no more than this are equal up to rounding.
 const NOISE: f64 = 1e-11;
 
-/// Pair gains and buffers of the dynamic program.
+/// Gains of tying pairs of labels, and buffers of the dynamic program.
 #[derive(Debug, Default)]
 pub(in super::super) struct BucketCutter {
-    /// Net preference of each label.
+    /// Net preference of each label: the sum of its leads over all other labels.
     pub(in super::super) net: Vec<f64>,
     /// `gains[v * n + u]`: gain of tying u and v instead of placing u before v, with [`TIE_BONUS`].
     pub(super) gains: Vec<f64>,
     /// Per place of the order: whether its label stays in the bucket of the label before it. Empty if none does.
     pub(super) joined_labels: Vec<bool>,
-    /// Scores by label that order equal labels.
+    /// Scratch buffer: scores by label, by which labels with equal net preferences are sorted.
     pub(super) own_scores: Vec<f64>,
     /// Per place i: gain of tying the current place with all places from i on.
-    joined: Vec<f64>,
+    tie_gains: Vec<f64>,
     /// Per place i: gain of one bucket with the places from i to the current one, compared with separate buckets.
-    sums: Vec<f64>,
+    bucket_gains: Vec<f64>,
     /// `best[j]`: gain of the best cut of the first `j` places.
     best: Vec<f64>,
     /// `starts[j]`: start of the last bucket in the best cut of the first `j + 1` places.
@@ -126,16 +127,16 @@ impl<G: Fn(usize, usize) -> f64, E: Fn(usize) -> bool> Kernel for CutKernel<'_, 
             may_end,
         } = self;
         let BucketCutter {
-            joined,
-            sums,
+            tie_gains,
+            bucket_gains,
             best,
             starts,
             ..
         } = cut;
-        joined.clear();
-        joined.resize(n, 0.0);
-        sums.clear();
-        sums.resize(n, 0.0);
+        tie_gains.clear();
+        tie_gains.resize(n, 0.0);
+        bucket_gains.clear();
+        bucket_gains.resize(n, 0.0);
         best.clear();
         best.push(0.0);
         starts.clear();
@@ -143,22 +144,23 @@ impl<G: Fn(usize, usize) -> f64, E: Fn(usize) -> bool> Kernel for CutKernel<'_, 
             let mut total = 0.0;
             for i in (0..j).rev() {
                 total += gain(i, j);
-                joined[i] = total;
+                tie_gains[i] = total;
             }
-            // The bucket of place j alone.
+            // Gain if place j is a bucket of its own.
             let mut top = best[j];
-            for ((sum, &joined), &best) in sums[..j].iter_mut().zip(&joined[..j]).zip(&best[..j]) {
-                *sum += joined;
+            let gains = bucket_gains[..j].iter_mut().zip(&tie_gains[..j]);
+            for ((sum, &tie_gain), &best) in gains.zip(&best[..j]) {
+                *sum += tie_gain;
                 top = if best + *sum > top { best + *sum } else { top };
             }
-            let good = |i: usize| best[i] + sums[i] >= top - NOISE;
+            let good = |i: usize| best[i] + bucket_gains[i] >= top - NOISE;
             let start = if best[j] >= top - NOISE {
                 j
             } else {
                 (0..j).rev().find(|&i| good(i)).unwrap_or(j)
             };
             best.push(if may_end(j) {
-                best[start] + sums[start]
+                best[start] + bucket_gains[start]
             } else {
                 f64::NEG_INFINITY
             });

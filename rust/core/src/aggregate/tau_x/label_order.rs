@@ -1,4 +1,5 @@
-//! The order of the labels before they are cut into buckets. It does not depend on their columns.
+//! The order of the labels before they are cut into buckets. It does not depend on the order of their columns. A lead
+//! is the value of placing one label before another; a net preference is the sum of the leads of a label.
 
 use super::super::threshold::TOLERANCE;
 use super::cut::BucketCutter;
@@ -41,7 +42,7 @@ impl BucketCutter {
     }
 }
 
-/// Sorts runs of equal labels by further scores.
+/// Sorts runs (labels next to each other in the order that are equal by all earlier scores) by further scores.
 struct LabelSorter<'a> {
     n: usize,
     net: &'a [f64],
@@ -51,19 +52,21 @@ struct LabelSorter<'a> {
 }
 
 impl LabelSorter<'_> {
-    /// Value of u before v: half the difference between the gain of tying instead of v before u and the gain of tying
-    /// instead of u before v.
+    /// Value of u before v: `gains[u * n + v]` is the value of a tie plus this lead, `gains[v * n + u]` the value of a
+    /// tie minus this lead.
     fn lead(&self, u: usize, v: usize) -> f64 {
         (self.gains[u * self.n + v] - self.gains[v * self.n + u]) / 2.0
     }
 
+    /// Sorts a run by net preference, equal labels by the further scores. `offset` is the place of the first label.
     fn sort_by_net(&mut self, run: &mut [usize], offset: usize) {
         sort_descending(run, offset, self.net, TOLERANCE, |run, offset| {
-            self.sort_by_own_net(run, offset);
+            self.sort_by_net_within_run(run, offset);
         });
     }
 
-    fn sort_by_own_net(&mut self, run: &mut [usize], offset: usize) {
+    /// Sorts a run by the sum of the leads over the other labels of the run.
+    fn sort_by_net_within_run(&mut self, run: &mut [usize], offset: usize) {
         if let [first, second] = run {
             // Most runs have two labels, which need no buffers.
             let lead = 2.0 * self.lead(*first, *second);

@@ -26,13 +26,14 @@ pub enum TauXSearch {
     Cut,
     /// The cut, improved by moving labels and cutting again. O(n²) per round.
     Local,
-    /// All bucket orders: components of up to 14 labels by dynamic programming, of up to 64 labels by branch and bound,
-    /// until the optimum is proven or the time or memory limit is reached. Larger components are searched locally, with
-    /// restarts.
+    /// All bucket orders. Components (sets of labels that can be ordered independently of each other) of up to 14
+    /// labels are solved by dynamic programming, of up to 64 labels by branch and bound, until the optimum is proven or
+    /// the time or memory limit is reached. Larger components are searched locally, with restarts.
     Exact,
 }
 
-/// The bucket order with the largest expected τ_X with a random ranking that has the pair shares of the evidence.
+/// The bucket order with the largest expected τ_X (a rank correlation) with a random ranking that has the pair shares
+/// of the evidence.
 ///
 /// With the shares before, tied and after of each pair, placing u before v is worth before − after, tying them is
 /// worth tied; an unknown pair is worth 0. The method has no threshold. Among bucket orders of equal value it prefers
@@ -40,11 +41,11 @@ pub enum TauXSearch {
 ///
 /// The labels are ordered by the scores of another method, if one is given. Labels that are equal by one key are
 /// ordered by the next: net preference `Σ_v (P[u before v] − P[v before u])`, net preference among the equal labels,
-/// and the sum of the signed squared leads. Labels that are still equal stay together in the cut; the local and
-/// the exact search order them by their sorted rows of the pair table, and by column only where these rows do not
-/// differ. The order is cut by dynamic programming; of the cuts with equal value and equally many ties, the one with
-/// the shortest last bucket is chosen. Net preferences within 1e-9 count as equal; a tied pair adds 1e-9 to the value
-/// of a cut, and values within 1e-11 count as equal.
+/// and the sum of the signed squared leads (a lead is P[u before v] − P[v before u]). Labels that are still equal stay
+/// together in the cut; the local and the exact search order them by their sorted pair values against all other labels,
+/// and by column only where these values do not differ. The order is cut by dynamic programming; of the cuts with equal
+/// value and equally many ties, the one with the shortest last bucket is chosen. Net preferences within 1e-9 count as
+/// equal; a tied pair adds 1e-9 to the value of a cut, and values within 1e-11 count as equal.
 ///
 /// Reference: E. J. Emond and D. W. Mason, *A new rank correlation coefficient with application to the consensus
 /// ranking problem*, Journal of Multi-Criteria Decision Analysis 11, 2002, for τ_X.
@@ -80,7 +81,7 @@ impl TauX {
         Self { time_limit, ..self }
     }
 
-    /// Whether the labels are ordered by net preference, which needs the shares only.
+    /// Whether the labels are ordered by net preference, which needs only the pair shares.
     pub(super) fn orders_by_net_preference(&self) -> bool {
         self.order.is_none()
     }

@@ -1,4 +1,4 @@
-//! Anchored predictions against the exact traversal of every tree.
+//! Predictions from anchors (nodes whose shares are stored) against the exact traversal of every tree.
 
 use super::*;
 use crate::features::Features;
@@ -64,8 +64,8 @@ fn exact_shares(
     strength: f64,
     voters: Voters<'_>,
 ) -> Vec<Vec<f64>> {
-    let numbers = 3 * pair_count(forest.rankings.labels());
-    let mut sums = vec![(vec![0.0; numbers], 0.0); x.nrows()];
+    let length = 3 * pair_count(forest.rankings.labels());
+    let mut sums = vec![(vec![0.0; length], 0.0); x.nrows()];
     for member in &forest.members {
         let weights = forest.weights(member.kind, member.seed);
         let leaves = member.tree.apply(x.view(), &Interrupt::never()).unwrap();
@@ -77,13 +77,13 @@ fn exact_shares(
             })
         };
         let shrinkage = Shrinkage::MEstimate { strength };
-        let wanted = leaves.iter().copied();
+        let requested = leaves.iter().copied();
         let walk = ShareWalk::new(
             &member.tree,
             &forest.rankings,
             &weights,
             shrinkage,
-            wanted,
+            requested,
             &Interrupt::never(),
         );
         walk.visit(|leaf, shares| {
@@ -103,6 +103,7 @@ fn exact_shares(
     sums.into_iter().map(mean).collect()
 }
 
+/// The shares that the forest predicts with this index.
 fn anchored_shares(
     forest: &Forest,
     x: &Array2<f64>,
@@ -124,10 +125,10 @@ fn assert_shares_match(forest: &Forest, x: &Array2<f64>, strengths: &[f64]) {
     for &strength in strengths {
         for voters in [Voters::All, Voters::OutOfBag] {
             let expected = exact_shares(forest, x, strength, voters);
-            for least in [1, 4, 32, 1 << 20] {
+            for min_rows in [1, 4, 32, 1 << 20] {
                 for (coarse_fraction, tail_bytes) in [(0.0, 1 << 20), (2e-4, 1 << 20), (3e-6, 0)] {
                     let sizes = AnchorSizes {
-                        least,
+                        min_rows,
                         coarse_fraction,
                         tail_bytes,
                     };

@@ -1,4 +1,4 @@
-//! [`ByteCounter`]: pair counts of up to 255 rows, one byte per count.
+//! [`BytePairCounter`]: pair counts of up to 255 rows, one byte per count.
 
 use super::PairTable;
 use crate::rankings::MISSING;
@@ -12,10 +12,12 @@ const MAX_NARROW_LABELS: usize = 127;
 
 /// Counts the pairs of up to 255 rows in a table of bytes. The buffers are reused between calls.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ByteCounter {
+pub(crate) struct BytePairCounter {
     /// Padded by [`LANES`].
     table: PairTable<u8>,
+    /// Used for up to [`MAX_NARROW_LABELS`] labels.
     narrow: GatheredRows<i8>,
+    /// Used for more labels.
     wide: GatheredRows<i16>,
 }
 
@@ -25,7 +27,7 @@ struct GatheredRows<P> {
     /// Row-major; each row is padded to whole vectors.
     positions: Vec<P>,
     /// Whole-number weight of each row.
-    times: Vec<u8>,
+    weights: Vec<u8>,
 }
 
 /// A position in one or two bytes.
@@ -47,12 +49,12 @@ impl NarrowPosition for i16 {
     }
 }
 
-impl ByteCounter {
+impl BytePairCounter {
     /// The largest count that a byte holds.
     pub(crate) const MAX_ROWS: usize = 255;
 
-    /// Replaces the counts by those of the given rankings. Each ranking comes with its weight; the sum of the weights
-    /// must not exceed [`Self::MAX_ROWS`]. `complete` promises that no label is missing.
+    /// Replaces the counts by the counts of the given rankings. Each ranking comes with its weight; the sum of the
+    /// weights must not exceed [`Self::MAX_ROWS`]. `complete` promises that no label is missing.
     pub(crate) fn count<'a>(
         &mut self,
         labels: usize,
@@ -84,7 +86,7 @@ impl<P: NarrowPosition> GatheredRows<P> {
         complete: bool,
         rows: impl Iterator<Item = (&'a [u16], u8)>,
     ) {
-        self.times.clear();
+        self.weights.clear();
         let gathered = self;
         if complete {
             dispatch(CountBytes::<P, _, true> {
@@ -118,16 +120,16 @@ where
     fn run(self) {
         let labels = self.table.labels();
         let stride = (labels + LANES).next_multiple_of(LANES);
-        let GatheredRows { positions, times } = self.gathered;
+        let GatheredRows { positions, weights } = self.gathered;
         for (from, weight) in self.rows {
-            let start = times.len() * stride;
+            let start = weights.len() * stride;
             if positions.len() < start + stride {
                 positions.resize(start + stride, P::default());
             }
             for (to, &position) in positions[start..start + labels].iter_mut().zip(from) {
                 *to = P::new(position);
             }
-            times.push(weight);
+            weights.push(weight);
         }
         let mut planes = self.table.padded_planes_mut();
         let mut start = 0;
@@ -137,7 +139,7 @@ where
                 // Values written past the last pair of u are overwritten by the pairs of the next label.
                 count_lanes::<P, COMPLETE>(
                     &mut planes,
-                    (positions, stride, times),
+                    (positions, stride, weights),
                     (u, u + 1 + block),
                     start + block,
                 );
@@ -147,11 +149,12 @@ where
     }
 }
 
-/// Counts the pairs of label `u` with the [`LANES`] labels starting at `first`. The counts stay in registers.
+/// Counts the pairs of label `u` with the [`LANES`] labels starting at `first`, in registers, and writes the counts to
+/// the planes from `to` on.
 #[inline(always)]
 fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
     planes: &mut [&mut [u8]; 3],
-    (positions, stride, times): (&[P], usize, &[u8]),
+    (positions, stride, weights): (&[P], usize, &[u8]),
     (u, first): (usize, usize),
     to: usize,
 ) {
@@ -166,16 +169,16 @@ fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
     let missing = P::new(MISSING);
     let (mut before, mut tied, mut seen) = ([0_u8; LANES], [0_u8; LANES], [0_u8; LANES]);
     let (owns, others) = (&positions[u..], &positions[first..]);
-    let mut all = 0_u8;
+    let mut total = 0_u8;
     let (mut index, mut row) = (0, 0);
     // A loop over indices: with an iterator, the compiler would vectorise over rows instead of lanes.
-    while index < times.len() {
+    while index < weights.len() {
         let lanes_from = |row| others.get(row..).and_then(<[P]>::first_chunk::<LANES>);
         let (Some(others), Some(&own)) = (lanes_from(row), owns.get(row)) else {
             return;
         };
         let weight = if COMPLETE || own != missing {
-            times[index]
+            weights[index]
         } else {
             0
         };
@@ -184,7 +187,7 @@ fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
         before = lanes(|lane| before[lane].wrapping_add(count(others[lane] > own)));
         tied = lanes(|lane| tied[lane].wrapping_add(count(others[lane] == own)));
         if COMPLETE {
-            all = all.wrapping_add(weight);
+            total = total.wrapping_add(weight);
         } else {
             seen = lanes(|lane| seen[lane].wrapping_add(count(others[lane] != missing)));
         }
@@ -192,7 +195,7 @@ fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
         row += stride;
     }
     if COMPLETE {
-        seen = [all; LANES];
+        seen = [total; LANES];
     }
     *out_before = before;
     *out_tied = tied;
@@ -215,7 +218,7 @@ mod tests {
 
     #[test]
     fn bytes_count_as_floats_do() {
-        let mut bytes = ByteCounter::default();
+        let mut bytes = BytePairCounter::default();
         for labels in [2, 5, 31, 32, 33, 34, 70, 127, 128, 300] {
             for complete in [true, false] {
                 let row = |seed: usize| -> Vec<u16> {

@@ -20,11 +20,11 @@ const BLOCK_ROWS: usize = LANES * VECTORS;
 
 type Vector = [i8; LANES];
 
-/// Up to this many rows, the `bytes` kernel is used instead. For 200 rows it takes 1.08 to 1.28 times as long with 26
-/// labels, but 0.7 times as long with 100 labels.
+/// Up to this many rows, the kernel `BytePairCounter` is used instead. For 200 rows it takes 1.08 to 1.28 times as long
+/// as this kernel with 26 labels, but 0.7 times as long with 100 labels.
 const MAX_BYTE_ROWS: usize = 128;
 
-/// Whether this kernel can count the rankings and is the fastest one for them.
+/// Whether this kernel can count the rankings and is usually the fastest one for them.
 pub(super) fn suits(rankings: &Rankings) -> bool {
     let is_unit = matches!(rankings.weights(), Weights::Unit(_));
     is_unit && rankings.len() > MAX_BYTE_ROWS && rankings.labels() <= MAX_BYTE_LABELS
@@ -36,7 +36,7 @@ struct PositionColumns {
     /// Vectors per label.
     vectors: usize,
     low: Vec<Vector>,
-    /// Empty when no label is missing: then `low` is used for both.
+    /// Empty when no label is missing; `low` is used in its place.
     high: Vec<Vector>,
 }
 
@@ -73,8 +73,9 @@ impl PositionColumns {
         }
     }
 
+    /// The first `filled` vectors of a label, from `low` and from `high`.
     #[inline(always)]
-    fn label(&self, label: usize, filled: usize) -> (&[Vector], &[Vector]) {
+    fn vectors_of(&self, label: usize, filled: usize) -> (&[Vector], &[Vector]) {
         let range = label * self.vectors..label * self.vectors + filled;
         let high = if self.high.is_empty() {
             &self.low
@@ -133,10 +134,10 @@ impl Kernel for AddColumns<'_> {
         let complete = columns.high.is_empty();
         let zeros = [[0; LANES]; VECTORS];
         for (u, ranked) in ranked.iter_mut().enumerate() {
-            let (a_low, a_high) = columns.label(u, filled);
+            let (a_low, a_high) = columns.vectors_of(u, filled);
             *ranked += count_greater(a_low, &zeros[..filled]);
             for (v, ((before_sum, tied_sum), after_sum)) in (u + 1..n).zip(&mut counts) {
-                let (b_low, b_high) = columns.label(v, filled);
+                let (b_low, b_high) = columns.vectors_of(v, filled);
                 let before = count_greater(b_low, a_high);
                 let after = count_greater(a_low, b_high);
                 let tied = if complete {

@@ -1,7 +1,7 @@
-//! [`FewRows`]: pair order matrices and pair shares of few rows of unit weight.
+//! [`FewRows`]: pair order matrices and pair shares of few rows of unit weight, looked up in a table of quotients.
 
 use super::super::{PairOrderMatrix, PairShares, PairTable};
-use super::ByteCounter;
+use super::BytePairCounter;
 use crate::rankings::{Rankings, MISSING};
 use crate::simd::{dispatch, Kernel};
 
@@ -9,11 +9,12 @@ use crate::simd::{dispatch, Kernel};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FewRows {
     /// Table of k / (2 · seen), with one row per number `seen` of rows that rank both labels and one column per k: an
-    /// entry of C for k = 2 · before + tied, a share for k = 2 · count. The row for `seen` = 0 holds ½, then zeros.
+    /// entry of the pair order matrix C for k = 2 · before + tied, a pair share for k = 2 · count. The row for
+    /// `seen` = 0 holds ½, then zeros.
     quotients: Vec<f64>,
-    /// For each ordered pair 2 · before + tied.
+    /// For each ordered pair of labels 2 · before + tied.
     doubled: Vec<u16>,
-    /// For each ordered pair the number of rows that rank both labels.
+    /// For each ordered pair of labels the number of rows that rank both.
     seen: Vec<u16>,
 }
 
@@ -24,7 +25,7 @@ const MAX_ORDERED_PAIR_ROWS: usize = 5;
 impl FewRows {
     /// The largest number of rows, so that the table of quotients stays in the first-level cache.
     pub(crate) const MAX_ROWS: usize = 24;
-    /// A power of two above 2 · `MAX_ROWS`.
+    /// Columns of `quotients`: a power of two above 2 · `MAX_ROWS`.
     const STRIDE: usize = 64;
 
     /// Writes the pair order matrix and, where given, the pair shares of the rows.
@@ -32,7 +33,7 @@ impl FewRows {
         &mut self,
         rankings: &Rankings,
         rows: &[usize],
-        bytes: &mut ByteCounter,
+        bytes: &mut BytePairCounter,
         pair_order: &mut PairOrderMatrix,
         shares: Option<&mut PairShares>,
     ) {
@@ -176,7 +177,7 @@ impl DividePairs<'_> {
     /// Writes the entries of each pair, looked up in the row of quotients for its counts.
     #[inline(always)]
     fn write<'q>(self, quotients: impl Fn([u8; 3]) -> &'q [f64; FewRows::STRIDE]) {
-        // An unseen pair has shares of 0: they are read behind the ½ in the row for `seen` = 0.
+        // An unseen pair has shares of 0: they are read from the column after the ½ in the row for `seen` = 0.
         let unseen_shift = |counts| usize::from(counts == [0; 3]);
         if let Some(pair_order) = self.pair_order {
             pair_order.fill_pairs(self.counts.triples().map(|counts| {

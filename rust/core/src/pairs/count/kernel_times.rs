@@ -1,4 +1,5 @@
-//! Times of the counting kernels relative to the kernel for rows of any weight, which could replace all others.
+//! Times of the counting kernels relative to `add_row`, the kernel for rows of any weight, which could replace all
+//! others.
 //!
 //! `cargo test --release -p bucketrank-core --lib kernel_times -- --ignored --nocapture` prints the ratios stated in
 //! the comments of the kernels. The runs of two kernels alternate, and the shortest time of each counts, so that the
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use ndarray::Array2;
 
-use super::{columns, ByteCounter, FewRows, PairCounts, PairTable, RowCounter};
+use super::{columns, BytePairCounter, FewRows, PairCounts, PairTable, RowPairCounter};
 use crate::pairs::{PairOrderMatrix, PairShares};
 use crate::random::Generator;
 use crate::rankings::Rankings;
@@ -61,10 +62,10 @@ impl Kernel for AddRows<'_> {
 
 fn report(kernel: &str, rankings: &Rankings, run: impl FnMut()) {
     let mut table = PairTable::new(rankings.labels());
-    let [any, own] = shortest(|| dispatch(AddRows(rankings, &mut table)), run);
-    let ratio = any.as_secs_f64() / own.as_secs_f64();
+    let [by_add_row, own] = shortest(|| dispatch(AddRows(rankings, &mut table)), run);
+    let ratio = by_add_row.as_secs_f64() / own.as_secs_f64();
     let (rows, labels) = (rankings.len(), rankings.labels());
-    println!("{kernel:>10} {rows:>6} rows {labels:>4} labels: {ratio:.2} times as fast as add_row");
+    println!("{kernel:>14} {rows:>6} rows {labels:>4} labels: {ratio:.2} times as fast as add_row");
 }
 
 #[test]
@@ -85,9 +86,9 @@ fn kernel_times() {
     ] {
         let rankings = rankings(rows, labels);
         let mut table = PairTable::new(labels);
-        let mut bytes = ByteCounter::default();
-        let counter = RowCounter::new(&rankings, rankings.weights());
-        report("RowCounter", &rankings, || {
+        let mut bytes = BytePairCounter::default();
+        let counter = RowPairCounter::new(&rankings, rankings.weights());
+        report("RowPairCounter", &rankings, || {
             counter.add(0..rows, &mut table, &mut bytes);
         });
         if columns::suits(&rankings) {
@@ -108,7 +109,7 @@ fn report_few_rows(rankings: &Rankings) {
     let (rows, labels) = (rankings.len(), rankings.labels());
     let all: Vec<usize> = (0..rows).collect();
     let mut few = FewRows::default();
-    let mut bytes = [ByteCounter::default(), ByteCounter::default()];
+    let mut bytes = [BytePairCounter::default(), BytePairCounter::default()];
     let [own, other] = &mut bytes;
     let mut counts = PairCounts::empty(labels).unwrap();
     let mut order = PairOrderMatrix::from_counts(&counts);
@@ -124,5 +125,5 @@ fn report_few_rows(rankings: &Rankings) {
         || few.write(rankings, &all, own, &mut order, Some(&mut shares)),
     );
     let ratio = divided.as_secs_f64() / direct.as_secs_f64();
-    println!("  few_rows {rows:>6} rows {labels:>4} labels: {ratio:.2} times as fast as counts and divisions");
+    println!("      few_rows {rows:>6} rows {labels:>4} labels: {ratio:.2} times as fast as counts and divisions");
 }

@@ -1,6 +1,6 @@
-//! [`RowCounter`]: pair counts of selected rows, and the kernel for rows of any weight.
+//! [`RowPairCounter`]: pair counts of selected rows, and the kernel for rows of any weight.
 
-use super::{ByteCounter, PairTable};
+use super::{BytePairCounter, PairTable};
 use crate::error::Result;
 use crate::pairs::for_each_part;
 use crate::rankings::{Rankings, MISSING};
@@ -11,12 +11,12 @@ use crate::weights::Weights;
 /// Weights up to this are counted in bytes.
 const MAX_BYTE_WEIGHT: f64 = 64.0;
 
-/// Up to this many pairs in all rows, counting in floats is faster than in bytes: 10 rows of 5 labels take 0.96 of the
-/// time. With 2 rows of 26 labels, bytes are 1.75 times as fast.
+/// Up to this many pairs in all rows, counting in floats is faster than in bytes: floats take 0.96 times as long for 10
+/// rows of 5 labels. For 2 rows of 26 labels, bytes are 1.75 times as fast as floats.
 const MAX_FLOAT_PAIRS: usize = 256;
 
 /// Counts the pairs of selected rows, with weights that may differ from those of the rankings.
-pub(crate) struct RowCounter<'a> {
+pub(crate) struct RowPairCounter<'a> {
     rankings: &'a Rankings,
     weights: &'a Weights,
     /// Whether sums of weights are exact, so that subtraction undoes addition.
@@ -25,8 +25,8 @@ pub(crate) struct RowCounter<'a> {
     fits_bytes: bool,
 }
 
-impl<'a> RowCounter<'a> {
-    /// Inspects all weights: O(rows).
+impl<'a> RowPairCounter<'a> {
+    /// A counter that checks whether all weights are (small) whole numbers: O(rows).
     pub(crate) fn new(rankings: &'a Rankings, weights: &'a Weights) -> Self {
         let (is_exact, fits_bytes) = match weights {
             Weights::Unit(_) => (true, true),
@@ -45,9 +45,9 @@ impl<'a> RowCounter<'a> {
         }
     }
 
-    /// A counter for a small part of the rows: skips the inspection and treats all weights other than unit weights
-    /// as fractional.
-    pub(super) fn without_inspection(rankings: &'a Rankings) -> Self {
+    /// A counter for a small part of the rows: does not inspect the weights and treats all weights other than unit
+    /// weights as fractional.
+    pub(super) fn without_weight_inspection(rankings: &'a Rankings) -> Self {
         let weights = rankings.weights();
         let is_unit = matches!(weights, Weights::Unit(_));
         Self {
@@ -63,20 +63,20 @@ impl<'a> RowCounter<'a> {
         self.is_exact
     }
 
-    /// Whether every row ranks every pair and sums of weights are exact.
-    pub(crate) fn is_complete(&self) -> bool {
+    /// Whether every row ranks every label and sums of weights are exact.
+    pub(crate) fn is_exact_and_complete(&self) -> bool {
         self.is_exact && self.rankings.is_complete()
     }
 
-    /// Counts `rows` in bytes; `weight` is the sum of their weights. Returns `false` and counts nothing if bytes cannot
-    /// hold the counts.
+    /// Counts the pairs of `rows` in bytes; `weight` is the sum of the weights of the rows. Returns `false` and counts
+    /// nothing if bytes cannot hold the counts.
     pub(crate) fn count_in_bytes(
         &self,
         rows: &[u32],
         weight: f64,
-        bytes: &mut ByteCounter,
+        bytes: &mut BytePairCounter,
     ) -> bool {
-        let fits = self.fits_bytes && weight <= ByteCounter::MAX_ROWS as f64;
+        let fits = self.fits_bytes && weight <= BytePairCounter::MAX_ROWS as f64;
         if fits {
             let rows = rows.iter().map(|&row| row as usize);
             self.fill_bytes(rows, bytes);
@@ -84,7 +84,7 @@ impl<'a> RowCounter<'a> {
         fits
     }
 
-    /// Replaces the counts by those of `rows`.
+    /// Replaces the counts by the counts of `rows`.
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
@@ -92,7 +92,7 @@ impl<'a> RowCounter<'a> {
         &self,
         rows: &[u32],
         table: &mut PairTable<f64>,
-        bytes: &mut ByteCounter,
+        bytes: &mut BytePairCounter,
         interrupt: &Interrupt,
     ) -> Result<()> {
         table.clear();
@@ -106,7 +106,7 @@ impl<'a> RowCounter<'a> {
         &self,
         rows: impl Iterator<Item = usize>,
         table: &mut PairTable<f64>,
-        bytes: &mut ByteCounter,
+        bytes: &mut BytePairCounter,
     ) {
         let pairs = table.pairs() * rows.size_hint().0;
         if !self.fits_bytes || pairs <= MAX_FLOAT_PAIRS {
@@ -121,21 +121,21 @@ impl<'a> RowCounter<'a> {
         while rows.peek().is_some() {
             let mut sum = 0;
             let fits = |&row: &usize| {
-                sum += usize::from(self.times(row));
-                sum <= ByteCounter::MAX_ROWS
+                sum += usize::from(self.whole_weight(row));
+                sum <= BytePairCounter::MAX_ROWS
             };
             self.fill_bytes(take_while_fits(&mut rows, fits), bytes);
             dispatch(AddBytes { bytes, table });
         }
     }
 
-    fn fill_bytes(&self, rows: impl Iterator<Item = usize>, bytes: &mut ByteCounter) {
+    fn fill_bytes(&self, rows: impl Iterator<Item = usize>, bytes: &mut BytePairCounter) {
         let rankings = self.rankings;
-        let rows = rows.map(|row| (rankings.row(row), self.times(row)));
+        let rows = rows.map(|row| (rankings.row(row), self.whole_weight(row)));
         bytes.count(rankings.labels(), rankings.is_complete(), rows);
     }
 
-    fn times(&self, row: usize) -> u8 {
+    fn whole_weight(&self, row: usize) -> u8 {
         self.weights.get(row) as u8
     }
 }
@@ -149,7 +149,7 @@ fn take_while_fits<'a, I: Iterator>(
 }
 
 struct AddBytes<'a> {
-    bytes: &'a ByteCounter,
+    bytes: &'a BytePairCounter,
     table: &'a mut PairTable<f64>,
 }
 

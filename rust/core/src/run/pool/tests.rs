@@ -48,9 +48,9 @@ fn loops_in_a_scope_keep_their_order() {
         let (squares, values) = scope(jobs(threads, &NEVER), u64::MAX, |pool| {
             let squares = pool.map(1000, 0..50, |i: usize| i * i);
             let mut values = vec![0; 50];
-            pool.for_each_chunk(1000, &mut values, 8, |number, chunk| {
+            pool.for_each_chunk(1000, &mut values, 8, |index, chunk| {
                 for (i, value) in chunk.iter_mut().enumerate() {
-                    *value = (number * 8 + i).pow(2);
+                    *value = (index * 8 + i).pow(2);
                 }
             });
             Ok((squares, values))

@@ -1,12 +1,14 @@
-//! [`AnchorPlan`]: which nodes of a tree are anchors, as defined in `anchors.rs`.
+//! [`AnchorPlan`]: which nodes of a tree are anchors, the nodes whose smoothed pair shares are stored. The shares of
+//! other leaves are computed by a climb towards the root, which ends at an anchor; see
+//! [`AnchoredTree`](super::AnchoredTree).
 
 use crate::rankings::Rankings;
 
 use super::anchors::{step_up, NEGLIGIBLE};
 use crate::tree::model::Tree;
 
-/// Number of possible values of `AnchorPlan::least`: the powers of two from 1 to 2³¹.
-pub(crate) const LEAST_EXPONENTS: usize = 32;
+/// Number of possible values of `AnchorPlan::min_rows`: the powers of two from 1 to 2³¹.
+pub(crate) const MIN_ROWS_EXPONENTS: usize = 32;
 
 /// How the trees of a model are anchored.
 #[derive(Clone, Copy)]
@@ -14,19 +16,19 @@ pub(crate) struct AnchorPlan<'a> {
     pub(crate) rankings: &'a Rankings,
     /// Per training row: index of its ranking among the distinct rankings.
     pub(crate) ranking_of: &'a [u32],
-    /// Strength of the m-estimate.
+    /// Strength of the m-estimate, which smooths the shares of a node towards those of its parent.
     pub(crate) strength: f64,
     /// Exact anchors are the lowest nodes with at least this many rows; with 1 they are the leaves.
-    pub(crate) least: u32,
+    pub(crate) min_rows: u32,
     /// Coarse anchors are the lowest nodes that contribute at most this fraction to every leaf below them; 0 for none.
     pub(crate) coarse_fraction: f32,
     /// The integer that represents a share of 1 in the exact anchors.
     pub(crate) unit: i32,
-    /// Largest size of the stored tails of one tree.
+    /// Largest size of the stored tails of one tree; a tail is the sum of the rankings between a leaf and its anchor.
     pub(crate) tail_bytes: usize,
 }
 
-/// How the shares of an anchor are stored.
+/// How the shares of an anchor are stored: as fixed-point numbers, or as one byte per share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnchorKind {
     Exact,
@@ -36,7 +38,7 @@ pub(crate) enum AnchorKind {
 /// Results of climbing from all leaves of a tree towards the root, for one `coarse_fraction`.
 pub(crate) struct ClimbFractions {
     /// Per node: the largest fraction that the parent of the node contributes to the shares of a leaf below the node; 0
-    /// if all climbs end at or below the node.
+    /// if all climbs from these leaves end at or below the node.
     remainders: Vec<f32>,
     /// Per node: whether it is a coarse anchor.
     is_coarse: Vec<bool>,
@@ -52,15 +54,15 @@ impl ClimbFractions {
 impl AnchorPlan<'_> {
     /// Whether there may be leaves that are not anchors.
     pub(crate) fn has_tails(&self) -> bool {
-        self.least > 1
+        self.min_rows > 1
     }
 
-    /// Number of exact anchors of a tree for each `least` = 1, 2, 4, …
+    /// Number of exact anchors of a tree for each `min_rows` = 1, 2, 4, …
     pub(crate) fn exact_counts(
         tree: &Tree,
         fractions: &ClimbFractions,
-    ) -> [usize; LEAST_EXPONENTS] {
-        let mut counts = [0; LEAST_EXPONENTS];
+    ) -> [usize; MIN_ROWS_EXPONENTS] {
+        let mut counts = [0; MIN_ROWS_EXPONENTS];
         for index in 0..tree.nodes().len() as u32 {
             let [low, high] = exact_exponents(tree, index, fractions);
             for count in &mut counts[low.min(high)..high] {
@@ -73,7 +75,7 @@ impl AnchorPlan<'_> {
     /// The anchors of a tree, ascending.
     pub(super) fn anchors(&self, tree: &Tree) -> Vec<(u32, AnchorKind)> {
         let fractions = self.fractions(tree);
-        let exponent = self.least.ilog2() as usize;
+        let exponent = self.min_rows.ilog2() as usize;
         let kind = |index: u32| {
             if fractions.is_coarse[index as usize] {
                 return Some(AnchorKind::Coarse);
@@ -95,24 +97,24 @@ impl AnchorPlan<'_> {
             is_coarse: vec![false; nodes],
         };
         if !self.rankings.is_complete() {
-            // A pair that no row of a node ranks takes all its shares from the parent.
+            // A pair that no row of a node ranks takes all its shares from the parent, so no fraction is small.
             fractions.remainders.fill(1.0);
             return fractions;
         }
         for index in (0..nodes).rev() {
             let node = &tree.nodes()[index];
-            let above = if node.is_leaf() {
+            let fraction = if node.is_leaf() {
                 1.0
             } else {
                 fractions.remainders[index]
             };
             fractions.is_coarse[index] =
-                !node.is_leaf() && above >= NEGLIGIBLE && above <= self.coarse_fraction;
+                !node.is_leaf() && fraction >= NEGLIGIBLE && fraction <= self.coarse_fraction;
             if fractions.is_coarse[index] {
                 fractions.remainders[index] = 0.0;
                 continue;
             }
-            let [_, remainder] = step_up(above, node.weight as f32, self.strength as f32);
+            let [_, remainder] = step_up(fraction, node.weight as f32, self.strength as f32);
             fractions.remainders[index] = remainder;
             let parent = &mut fractions.remainders[node.parent as usize];
             if index > 0 && remainder > *parent {
@@ -123,10 +125,11 @@ impl AnchorPlan<'_> {
     }
 }
 
-/// The exponents of `least`, from the first inclusive to the second exclusive, for which a node is an exact anchor.
+/// The binary exponents of `min_rows` for which a node is an exact anchor, from the first inclusive to the second
+/// exclusive.
 ///
-/// A leaf is an anchor if it has at least `least` rows. An inner node is an anchor if it has at least `least` rows, and
-/// one of its children has fewer rows and a leaf below it that needs the anchor.
+/// A leaf is an anchor if it has at least `min_rows` rows. An inner node is an anchor if it has at least `min_rows`
+/// rows, and one of its children has fewer rows and a leaf below it that needs the anchor.
 fn exact_exponents(tree: &Tree, index: u32, fractions: &ClimbFractions) -> [usize; 2] {
     let node = tree.node(index);
     let end = |rows: u32| rows.max(1).ilog2() as usize + 1;
@@ -136,8 +139,8 @@ fn exact_exponents(tree: &Tree, index: u32, fractions: &ClimbFractions) -> [usiz
     if fractions.is_coarse[index as usize] {
         return [0, 0];
     }
-    let needed = |child: &u32| fractions.remainders[*child as usize] >= NEGLIGIBLE;
-    let children = tree.children(index).filter(needed);
+    let climbs_on = |child: &u32| fractions.remainders[*child as usize] >= NEGLIGIBLE;
+    let children = tree.children(index).filter(climbs_on);
     let smallest = children.map(|child| tree.node(child).rows).min();
     smallest.map_or([0, 0], |rows| [end(rows), end(node.rows)])
 }

@@ -1,14 +1,14 @@
-//! [`AnchoredTree`]: a tree prepared for many predictions of shares that are smoothed by the m-estimate.
+//! [`AnchoredTree`]: a tree for many predictions of pair shares (before, tied, after) smoothed by the m-estimate.
 //!
 //! Some nodes, the anchors, store their smoothed shares. The shares of a leaf are those of the anchor above it,
 //! corrected by the few training rows between both. A climb to the anchor starts with the fraction f = 1: each node of
-//! weight N contributes its weights times q = f / (N + m) and leaves f = q · m to its parent; m is the strength.
+//! weight N contributes its pair weights times q = f / (N + m) and leaves f = q · m to its parent; m is the strength.
 //!
 //! For complete rankings the weights of a node are the same for all pairs, so these corrections are a weighted sum of
 //! rankings, the tail of the leaf. It is computed once per leaf and stored.
 //!
-//! The climb from any leaf can end at an exact anchor. A coarse anchor stores one byte per share; it is made where only
-//! a small fraction f is left, so that its rounding errors are multiplied by f.
+//! An exact anchor, at which any climb can end, stores its shares in 32 bits each. A coarse anchor stores them in 8
+//! bits; it is made where only a small fraction f is left, so that its rounding errors are multiplied by f.
 
 use crate::aligned::AlignedBuffer;
 use crate::error::Result;
@@ -25,10 +25,10 @@ use crate::tree::model::Tree;
 /// A climb stops when less than this fraction of the shares of the leaf is left, which bounds the error of the shares.
 pub(crate) const NEGLIGIBLE: f32 = 4e-7;
 
-/// Marks the slot of an exact anchor in `ClimbNode::parent`.
+/// Bit of the mark of an exact anchor; the other bits are its slot, the index among the exact anchors.
 const EXACT: u32 = 1 << 31;
 
-/// Marks the slot of a coarse anchor in `ClimbNode::parent`.
+/// Bit of the mark of a coarse anchor; the other bits are its slot, the index among the coarse anchors.
 const COARSE: u32 = 1 << 30;
 
 /// Mark of a climb that ends at the root, which is not an anchor.
@@ -43,10 +43,10 @@ pub(crate) const COARSE_ONE: u8 = u8::MAX;
 /// Largest error of a share in a coarse anchor.
 const COARSE_ERROR: f32 = 0.5 / COARSE_ONE as f32;
 
-/// The shares of an exact anchor are padded to a multiple of this, in numbers.
+/// The number of shares of an exact anchor is padded to a multiple of this.
 pub(crate) const ANCHOR_LANES: usize = 16;
 
-/// The shares of a coarse anchor are padded to a multiple of this, in bytes.
+/// The number of shares of a coarse anchor is padded to a multiple of this.
 pub(crate) const COARSE_LANES: usize = 32;
 
 /// Length of the shares of an exact anchor, with padding.
@@ -62,29 +62,29 @@ pub(crate) fn coarse_stride(labels: usize) -> usize {
 /// A tree with anchors.
 #[derive(Debug)]
 pub(crate) struct AnchoredTree {
-    /// In preorder, so that a climb reads near nodes; empty if every leaf is an anchor or `tails` is present.
+    /// Nodes in preorder, so that a climb reads near memory; empty if every leaf is an anchor or `tails` is present.
     nodes: Vec<ClimbNode>,
-    /// Per node of the tree: for a leaf that is an anchor, [`EXACT`] and its slot; otherwise the index of the node in
-    /// `nodes`, or for a leaf with a stored tail the start of that tail.
+    /// Per node of the tree: for a leaf that is an anchor, its mark; for a leaf with a stored tail, the start of that
+    /// tail; for other nodes, the index in `nodes`.
     starts: Vec<u32>,
-    /// Training rows in the order of the leaves; empty if `nodes` is.
+    /// Training rows in the order of the leaves; empty if `nodes` is empty.
     rows: Vec<TailRow>,
     /// The tails of the leaves that are not anchors, if every row ranks all labels and they fit in memory.
     tails: Option<LeafTails>,
-    /// Per exact anchor the planes before and after, in fixed point, and the padding.
+    /// Per exact anchor its shares of before, then its shares of after, in fixed point, and the padding.
     exact: AlignedBuffer<i32>,
-    /// Length of the shares of an exact anchor.
+    /// Length of the shares of an exact anchor, with padding.
     exact_stride: usize,
-    /// Per coarse anchor the planes before and after, and the padding.
+    /// Per coarse anchor its shares of before, then its shares of after, and the padding.
     coarse: Vec<u8>,
-    /// Length of the shares of a coarse anchor.
+    /// Length of the shares of a coarse anchor, with padding.
     coarse_stride: usize,
 }
 
 /// A node in the compact layout for climbs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct ClimbNode {
-    /// Index of the parent, or [`EXACT`] or [`COARSE`] and the slot of the node's shares.
+    /// Index of the parent; for an anchor, its own mark instead.
     parent: u32,
     first_row: u32,
     rows: u32,
@@ -99,19 +99,19 @@ pub(crate) struct TailRow {
     pub(crate) weight: f32,
 }
 
-/// A node between a leaf and its anchor.
+/// A node on the path from a leaf to its anchor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ClimbedNode {
-    /// Range of its rows.
+    /// Range of its training rows in the order of the leaves.
     pub(crate) start: u32,
     pub(crate) end: u32,
-    /// Their weight.
+    /// Weight of these rows.
     pub(crate) weight: f32,
 }
 
 impl ClimbedNode {
-    /// The two ranges of rows of a node outside its child `inner`.
-    pub(crate) fn ring(self, inner: Option<Self>) -> [(u32, u32); 2] {
+    /// The two ranges of the node's rows that are not in `inner`, its child on the path.
+    pub(crate) fn rows_outside(self, inner: Option<Self>) -> [(u32, u32); 2] {
         let (inner_start, inner_end) = inner.map_or((self.end, self.end), |i| (i.start, i.end));
         [(self.start, inner_start), (inner_end, self.end)]
     }
@@ -120,9 +120,9 @@ impl ClimbedNode {
 /// Where the climb from a leaf towards the root ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum ClimbEnd<'a> {
-    /// An exact anchor, with its shares: the planes before and after, and padding.
+    /// An exact anchor, with its shares of before, then those of after, and padding.
     Exact(&'a [i32]),
-    /// A coarse anchor, with its shares.
+    /// A coarse anchor, with its shares in the same layout.
     Coarse(&'a [u8]),
     /// The root, which is not an anchor: its imaginary parent has shares of ⅓.
     Root,
@@ -130,7 +130,7 @@ pub(crate) enum ClimbEnd<'a> {
     Stopped,
 }
 
-/// Where the shares of a leaf come from.
+/// Where the shares of a leaf are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LeafStart {
     /// The leaf is an exact anchor: its slot.
@@ -275,7 +275,7 @@ impl AnchoredTree {
         self.end(self.climb_to_mark(start, visit))
     }
 
-    /// As [`Self::climb`]; returns the mark of the end.
+    /// As [`Self::climb`], but returns the mark of the end.
     fn climb_to_mark(&self, start: u32, mut visit: impl FnMut(ClimbedNode) -> bool) -> u32 {
         let mut index = start;
         loop {
@@ -324,7 +324,7 @@ impl AnchoredTree {
         (self.end(mark), fraction)
     }
 
-    /// As [`Self::compute_tail`], with the mark of the end.
+    /// As [`Self::compute_tail`], but returns the mark of the end.
     fn climb_rankings(
         &self,
         start: u32,
@@ -339,12 +339,12 @@ impl AnchoredTree {
             fraction = rest;
             rest >= NEGLIGIBLE
         });
-        // A row of the leaf is in all nodes above it: the factors add up from the top.
+        // A row of a node is also in all nodes above it, so the factors are summed from the top.
         let mut factor = 0.0;
         for (index, &(node, own)) in levels.iter().enumerate().rev() {
             factor += own;
             let inner = index.checked_sub(1).map(|below| levels[below].0);
-            for (start, end) in node.ring(inner) {
+            for (start, end) in node.rows_outside(inner) {
                 for row in self.rows(start, end) {
                     add(row.ranking, factor * row.weight);
                 }
@@ -359,13 +359,13 @@ impl AnchoredTree {
         size_of_val(&*self.exact) + self.coarse.len()
     }
 
-    /// The training rows of a range of a [`ClimbedNode`].
+    /// The training rows of a range given by [`ClimbedNode::rows_outside`].
     pub(crate) fn rows(&self, start: u32, end: u32) -> &[TailRow] {
         &self.rows[start as usize..end as usize]
     }
 }
 
-/// The nodes for climbs, if any, and the start of each leaf. `marks` holds the marks of anchors, and 0 for other nodes.
+/// [`AnchoredTree`]'s `nodes`, if any, and `starts`. `marks` holds the marks of anchors, and 0 for other nodes.
 fn climb_nodes(tree: &Tree, marks: &[u32], has_tails: bool) -> (Vec<ClimbNode>, Vec<u32>) {
     let mut starts = marks.to_vec();
     if !has_tails {

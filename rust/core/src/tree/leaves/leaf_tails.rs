@@ -1,24 +1,25 @@
-//! [`LeafTails`]: the rankings between leaves and their anchors, with their weights in the shares of the leaves.
+//! [`LeafTails`]: the training rankings between leaves and their anchors, with the weights of these rankings in the
+//! pair shares of the leaves. The anchor of a leaf is the ancestor whose stored shares complete the sum.
 
 use super::anchor_plan::AnchorPlan;
 use super::anchors::ClimbEnd;
 
-/// Words per cache line.
+/// Words (`u32`) per cache line.
 const WORDS_PER_LINE: usize = 64 / size_of::<u32>();
 
 /// Cache lines of a tail that are read ahead; most tails are not longer.
 const LINES_AHEAD: usize = 2;
 
-/// Words of a tail before its rankings.
+/// Number of words of a tail before its rankings.
 const HEADER: usize = 3;
 
-/// The weight that represents 1 in the weights that [`Tail::for_each`] passes.
+/// The integer that represents a weight of 1 in [`Tail::for_each`].
 pub(crate) const TAIL_ONE: f32 = (1_u64 << 32) as f32;
 
-/// Weights below 2¹⁶ units of 2⁻²⁶ are stored in 16 bits: these are the shifts from the unit of [`TAIL_ONE`].
+/// Small weights are stored in 16 bits, in units of 2⁻²⁶. A shift by this converts them to multiples of 1/[`TAIL_ONE`].
 const SMALL_SHIFT: u32 = 6;
 
-/// The unit of the weights that are stored in 16 bits, in the unit of [`TAIL_ONE`].
+/// The unit of small weights, as a multiple of 1/[`TAIL_ONE`].
 const SMALL_ONE: f32 = (1 << SMALL_SHIFT) as f32;
 
 /// Small weights are sorted into bins of this width. The last bin holds all larger weights: each is above
@@ -28,14 +29,15 @@ const BIN_WIDTH: u32 = 4;
 /// Number of bins.
 const BINS: usize = 16;
 
-/// Most that the tail of a leaf may change its shares: by rankings and anchors left out and by rounded numbers.
+/// Largest error of the shares of a leaf from its tail: from omitted rankings and anchors, and from rounded numbers.
 const TAIL_ERROR: f32 = 8e-7;
 
 /// The tails of the leaves of a tree.
 ///
-/// A tail is the mark of a [`ClimbEnd`], the fraction that it contributes, a word with the numbers of rankings with large
-/// and small weights, two words per ranking with a large weight and one word per ranking with a small weight. All words
-/// are in one stream, so that a tail takes few cache lines. The rankings with the smallest weights are left out.
+/// A tail consists of a mark (the code of a [`ClimbEnd`]), the fraction that this end contributes, a word with the
+/// numbers of rankings with large and with small weights, two words per ranking with a large weight and one word per
+/// ranking with a small weight. All words are in one stream, so that a tail takes few cache lines. The rankings with
+/// the smallest weights are left out.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeafTails {
     words: Vec<u32>,
@@ -43,11 +45,11 @@ pub(super) struct LeafTails {
 
 /// The tail of one leaf.
 pub(crate) struct Tail<'a> {
-    /// Rankings, as indices among the distinct rankings, and their weights.
+    /// Rankings with large weights: index among the distinct rankings, and weight.
     large: &'a [[u32; 2]],
-    /// Rankings in the upper half, weights in the lower half.
+    /// Rankings with small weights: index in the upper half of the word, weight in the lower half.
     small: &'a [u32],
-    /// The anchor or root at which the climb from the leaf ends.
+    /// Where the climb from the leaf towards the root ends.
     pub(crate) end: ClimbEnd<'a>,
     /// Fraction of the leaf's shares that the end contributes.
     pub(crate) fraction: f32,
@@ -67,7 +69,7 @@ impl Tail<'_> {
 }
 
 impl LeafTails {
-    /// The tail that starts at this word; `end` finds what a mark stands for.
+    /// The tail that starts at this word; `end` decodes a mark.
     #[inline]
     pub(super) fn tail<'a>(
         &'a self,
@@ -85,7 +87,7 @@ impl LeafTails {
         }
     }
 
-    /// Reads the first cache lines of a tail.
+    /// Reads the first cache lines of a tail, so that they are in the cache when they are needed.
     #[inline]
     pub(super) fn touch(&self, start: u32) -> u32 {
         let lines = self.words[start as usize..].iter();
@@ -101,7 +103,7 @@ pub(super) struct TailBuilder {
     limit: usize,
     /// Per distinct ranking its weight in the current tail.
     weights: Vec<f32>,
-    /// The rankings of the current tail.
+    /// The rankings of the current tail whose weight is not 0.
     rankings: Vec<u32>,
     /// Words of small weights of the current tail.
     small: Vec<u32>,
@@ -128,8 +130,9 @@ impl TailBuilder {
         *sum += weight;
     }
 
-    /// Appends the current tail and returns its start, or `None` if there are too many words. `mark` and `fraction` are
-    /// those of the end of the climb, and `error` is how much it may change the shares of the leaf.
+    /// Appends the current tail and returns its start, or `None` if there are too many words. `mark` is the code of the
+    /// end of the climb, `fraction` what this end contributes to the shares of the leaf, and `error` its largest error
+    /// there.
     pub(super) fn finish_leaf(&mut self, mark: u32, fraction: f32, mut error: f32) -> Option<u32> {
         let words = &mut self.tails.words;
         let start = words.len();
@@ -174,14 +177,14 @@ fn keep_largest(small: &mut Vec<u32>, error: f32) {
         removed += sum;
         removed > error
     };
-    let bins = sums.iter().position(exceeds).unwrap_or(BINS - 1) as u32;
-    let least = (bins * BIN_WIDTH).max(1);
+    let removed_bins = sums.iter().position(exceeds).unwrap_or(BINS - 1) as u32;
+    let least_kept = (removed_bins * BIN_WIDTH).max(1);
     let mut kept = 0;
     for index in 0..small.len() {
         // Branch-free: every word is written, and overwritten by the next unless it is kept.
         let word = small[index];
         small[kept] = word;
-        kept += usize::from(weight(word) >= least);
+        kept += usize::from(weight(word) >= least_kept);
     }
     small.truncate(kept);
 }

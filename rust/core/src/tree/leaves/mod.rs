@@ -1,4 +1,5 @@
-//! Pair shares of the leaves: shrinkage towards the ancestors, soft routing and consensus.
+//! Pair shares of the leaves (per pair of labels the shares of the rows that rank the first label before, tied with or
+//! after the second): shrinkage towards the ancestors, soft routing and consensus.
 
 mod anchor_plan;
 mod anchors;
@@ -10,7 +11,7 @@ mod shrinkage;
 pub(crate) mod soft;
 mod walk;
 
-pub(crate) use anchor_plan::{AnchorPlan, LEAST_EXPONENTS};
+pub(crate) use anchor_plan::{AnchorPlan, MIN_ROWS_EXPONENTS};
 pub(crate) use anchors::{
     anchor_stride, coarse_stride, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart, ANCHOR_LANES,
     COARSE_LANES, COARSE_ONE, NEGLIGIBLE,

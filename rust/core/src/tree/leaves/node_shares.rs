@@ -1,4 +1,5 @@
-//! [`NodeShares`]: pair counts and smoothed pair shares of a node, computed from those of its parent.
+//! [`NodeShares`]: pair counts of a node (per pair of labels the weights of the rows that rank the first label before,
+//! tied with or after the second) and its pair shares, which are smoothed towards those of its parent.
 
 use crate::error::Result;
 use crate::pairs::{PairShares, PairTable};
@@ -9,8 +10,9 @@ use super::share_formula::{PairLoop, ShareFormula, ShrinkageRule};
 /// Pair counts and smoothed pair shares of a node.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeShares {
-    /// Weights of before, tied and after per pair.
+    /// Per pair the weights of before, tied and after, in a plane each.
     pub(crate) counts: PairTable<f64>,
+    /// Smoothed shares in the same layout.
     pub(crate) shares: PairShares,
 }
 
@@ -53,7 +55,8 @@ impl NodeShares {
         });
     }
 
-    /// Replaces a node by one of its two children, whose counts are the node's minus those of the other child.
+    /// Replaces a node by one of its two children: its counts are those of the node minus `other`, the counts of the
+    /// other child.
     pub(crate) fn replace_by_sibling<C: PairWeight>(
         &mut self,
         rule: &ShrinkageRule<'_>,
@@ -68,7 +71,7 @@ impl NodeShares {
     }
 }
 
-/// A weight of a pair: a row count in a byte, or a sum of weights.
+/// The weight of a relation of a pair: a number of rows in a byte, or a sum of weights.
 pub(crate) trait PairWeight: Copy {
     fn value(self) -> f64;
 }
@@ -87,17 +90,20 @@ impl PairWeight for f64 {
     }
 }
 
+/// The loop of [`NodeShares::smooth`].
 struct SmoothChild<'a, C> {
     own: [&'a [C]; 3],
     parent: &'a NodeShares,
     shares: &'a mut PairShares,
 }
 
+/// The loop of [`NodeShares::replace_by_sibling`].
 struct SmoothSibling<'a, C> {
     node: &'a mut NodeShares,
     other: [&'a [C]; 3],
 }
 
+/// The loop of [`NodeShares::set_counts`].
 struct SetCounts<'a> {
     node: &'a mut NodeShares,
     counts: [&'a [u8]; 3],
@@ -108,6 +114,8 @@ impl<C: PairWeight> PairLoop for SmoothChild<'_, C> {
     fn run<F: ShareFormula>(self, formula: F, strengths: &[f64]) {
         let pairs = self.shares.pairs();
         let strengths = &strengths[..pairs];
+        // Before, tied and after: counts of the node (b, t, a) and of its parent (p), shares of the parent (q), output
+        // (o).
         let [b, t, a] = self.own.map(|plane| &plane[..pairs]);
         let [pb, pt, pa] = self.parent.counts.planes().map(|plane| &plane[..pairs]);
         let [qb, qt, qa] = self.parent.shares.planes().map(|plane| &plane[..pairs]);
@@ -128,6 +136,7 @@ impl<C: PairWeight> PairLoop for SmoothSibling<'_, C> {
     fn run<F: ShareFormula>(self, formula: F, strengths: &[f64]) {
         let pairs = self.node.shares.pairs();
         let strengths = &strengths[..pairs];
+        // Before, tied and after: counts of the other child (b, t, a) and of the node (p), shares of the node (q).
         let [b, t, a] = self.other.map(|plane| &plane[..pairs]);
         let [pb, pt, pa] = self
             .node

@@ -1,4 +1,6 @@
-//! Predictions of a fitted tree from smoothed pair shares, with hard or soft routing.
+//! Predictions of a fitted tree from smoothed pair shares, with hard or soft routing. The pair shares of a leaf are,
+//! per pair of labels, the shares of its rows that rank the first label before, tied with or after the second;
+//! smoothing shrinks them towards the shares of the ancestors.
 
 use ndarray::ArrayView2;
 
@@ -13,14 +15,14 @@ use super::shrinkage::Shrinkage;
 use super::walk::ShareWalk;
 use crate::tree::fitted::FittedTree;
 
-/// Rows per block: many, because the shares are computed from the root down for every block.
+/// Rows per block: many, because every block computes the shares of its leaves anew, from the root down.
 const BLOCK_ROWS: usize = 2048;
 
 impl FittedTree {
     /// Consensus of the smoothed shares of each leaf in `leaves`.
     ///
     /// # Errors
-    /// As [`Aggregator::aggregate`], which rejects methods that need rankings; [`Error::Interrupted`].
+    /// The errors of [`Aggregator::aggregate`], which rejects methods that need rankings; [`Error::Interrupted`].
     ///
     /// # Panics
     /// If an index is not a node of the tree.
@@ -60,7 +62,7 @@ impl FittedTree {
         walk.visit(visit)
     }
 
-    /// The [`PairModel`] of the smoothed shares.
+    /// The tree as a [`PairModel`], which predicts the smoothed shares.
     ///
     /// # Errors
     /// [`Error::NoSoftRouting`] when `routing` is soft and the tree was fitted without soft routing.
@@ -75,6 +77,7 @@ impl FittedTree {
         })
     }
 
+    /// Prepares the traversal that computes the smoothed shares of `leaves`.
     fn walk(
         &self,
         shrinkage: Shrinkage,
@@ -98,7 +101,7 @@ impl FittedTree {
 pub enum Routing {
     /// Every row reaches one leaf.
     Hard,
-    /// A row near a threshold reaches leaves on both sides; its shares are the weighted mean of theirs.
+    /// A row near a threshold reaches leaves on both sides; its shares are the weighted mean of the leaves' shares.
     Soft,
 }
 
@@ -110,7 +113,7 @@ pub struct TreePredictor<'a> {
     routing: Routing,
 }
 
-/// A row at a leaf: leaf, row and the part of the row that reaches the leaf.
+/// A row at a leaf: index of the leaf, row in the block, and part of the row that reaches the leaf.
 type Visit = (u32, u32, f64);
 
 impl TreePredictor<'_> {
@@ -162,11 +165,11 @@ impl PairModel for TreePredictor<'_> {
         let leaves = visits.iter().map(|visit| visit.0);
         self.fitted
             .walk(self.shrinkage, leaves, interrupt)
-            .visit(|leaf, own| {
+            .visit(|leaf, leaf_shares| {
                 let from = visits.partition_point(|visit| visit.0 < leaf);
                 for &(_, row, part) in visits[from..].iter().take_while(|visit| visit.0 == leaf) {
                     let sums = &mut shares[row as usize * 3 * pairs..][..3 * pairs];
-                    for (sum, share) in sums.iter_mut().zip(own.as_slice()) {
+                    for (sum, share) in sums.iter_mut().zip(leaf_shares.as_slice()) {
                         *sum += part * share;
                     }
                 }

@@ -1,4 +1,5 @@
-//! [`ShrinkageRule`]: formulas for the smoothed shares of a pair, given its counts and the shares of the parent node.
+//! [`ShrinkageRule`]: the choice of the formula for the smoothed shares of a pair of labels in a node, which are
+//! computed from the counts in the node and its parent and the smoothed shares in the parent.
 
 use crate::simd::{dispatch, Kernel};
 
@@ -8,24 +9,25 @@ use super::shrinkage::Shrinkage;
 pub(crate) trait ShareFormula: Copy {
     /// Smoothed shares (before, tied, after) of a pair in a node.
     ///
-    /// `own` and `parent` are the pair's weights of before, tied and after in the node and in its parent; `smoothed`
-    /// are its smoothed shares in the parent.
+    /// `strength` is the strength of the shrinkage of this pair. `own` and `parent` are the pair's weights of before,
+    /// tied and after in the node and in its parent; `smoothed` are its smoothed shares in the parent.
     fn shares(self, strength: f64, own: [f64; 3], parent: [f64; 3], smoothed: [f64; 3])
         -> [f64; 3];
 }
 
 /// A loop over all pairs, generic over the formula.
 pub(crate) trait PairLoop {
-    /// Applies `formula` to each pair with its strength.
+    /// Applies `formula` to each pair; `strengths` holds one strength per pair.
     fn run<F: ShareFormula>(self, formula: F, strengths: &[f64]);
 }
 
-/// The shrinkage of one node and its inputs.
+/// The shrinkage of one node with its inputs.
 pub(crate) struct ShrinkageRule<'a> {
     pub(crate) shrinkage: Shrinkage,
-    /// One strength per pair.
+    /// Strength of the shrinkage per pair.
     pub(crate) strengths: &'a [f64],
-    /// Weights of the node and of its parent, if every row ranks all labels, so that every pair has these weights.
+    /// Weights of the node and of its parent if every row ranks all labels, so that every pair has these weights;
+    /// `None` selects formulas that sum the weights per pair.
     pub(crate) weights: Option<[f64; 2]>,
 }
 
@@ -60,6 +62,7 @@ impl ShrinkageRule<'_> {
     }
 }
 
+/// A loop with its formula.
 struct RunLoop<'a, L, F> {
     pairs: L,
     formula: F,
@@ -88,7 +91,7 @@ impl ShareFormula for OwnShares {
     }
 }
 
-/// The m-estimate.
+/// [`Shrinkage::MEstimate`].
 #[derive(Clone, Copy)]
 struct MEstimate;
 
@@ -107,7 +110,7 @@ impl ShareFormula for MEstimate {
     }
 }
 
-/// The m-estimate if all rows rank the pair: the factor is the same for all pairs.
+/// [`MEstimate`] if all rows rank all labels: the factor is the same for all pairs.
 #[derive(Clone, Copy)]
 struct CompleteMEstimate {
     /// 1 / (weight of the node + strength).
@@ -127,7 +130,7 @@ impl ShareFormula for CompleteMEstimate {
     }
 }
 
-/// Hierarchical shrinkage along the path.
+/// [`Shrinkage::Path`]: hierarchical shrinkage along the path from the root.
 #[derive(Clone, Copy)]
 struct Path;
 
@@ -148,7 +151,8 @@ impl ShareFormula for Path {
         // The root has no parent and keeps its own shares.
         let has_parent = parent_seen > 0.0;
         let parent_seen = if has_parent { parent_seen } else { 1.0 };
-        // kept = N / (N + λ) is the fraction of the difference from the parent that remains; parent_factor = kept / N.
+        // With N = parent_seen and λ = strength, kept = N / (N + λ) is the fraction of the difference from the parent
+        // that remains, and parent_factor = kept / N.
         let parent_factor = 1.0 / (parent_seen + strength);
         let kept = parent_seen * parent_factor;
         let share = |own: f64, parent: f64, smoothed: f64| {
@@ -169,10 +173,12 @@ impl ShareFormula for Path {
     }
 }
 
-/// [`Path`] if all rows rank the pair: the factors are the same for all pairs.
+/// [`Path`] if all rows rank all labels: the factors are the same for all pairs.
 #[derive(Clone, Copy)]
 struct CompletePath {
+    /// Factor of the node's counts.
     own: f64,
+    /// Factor of the parent's counts.
     parent: f64,
 }
 

@@ -1,4 +1,5 @@
-//! [`Shrinkage`]: how the pair shares of a node are shrunk towards those of its ancestors.
+//! [`Shrinkage`]: how the pair shares of a node (per pair of labels the shares of its rows that rank the first label
+//! before, tied with or after the second) are shrunk towards those of its ancestors.
 
 use crate::error::{Error, Result};
 

@@ -7,15 +7,15 @@ use crate::features::{check_values, Features, MISSING_RANK};
 
 use crate::tree::model::Tree;
 
-/// Branches that receive at most this share of a row are pruned.
+/// Branches that receive at most this share of a row are left out.
 const MIN_SHARE: f64 = 0.005;
 
 /// Per inner node the interval around its threshold in which rows follow both branches.
 ///
-/// Let c be the number of rows of the smaller child. The lower end is the value ⌈c/2⌉ positions before the largest value
-/// in the sorted values of the left child (at least its smallest value); the upper end is the value ⌈c/2⌉ positions
-/// after the smallest value of the right child (at most its largest value). Rows with a missing value are not counted;
-/// they follow one branch, as in hard routing.
+/// Let c be the number of training rows of the smaller child, and let the values of each child be sorted. The lower
+/// end is the value ⌈c/2⌉ positions before the largest value of the left child (at least its smallest value); the upper
+/// end is the value ⌈c/2⌉ positions after the smallest value of the right child (at most its largest value). Rows with
+/// a missing value are not counted; they follow one branch, as in hard routing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SoftRouting {
     /// Lower and upper end per node; both 0 for a leaf and for a node that separates values from missing ones.
@@ -36,7 +36,7 @@ impl SoftRouting {
             });
         }
         let mut windows = vec![[0.0; 2]; tree.nodes().len()];
-        let mut values = Vec::new();
+        let mut ranks_of_child = Vec::new();
         for index in 0..tree.nodes().len() as u32 {
             let Some(split) = tree.split(index) else {
                 continue;
@@ -50,37 +50,37 @@ impl SoftRouting {
                 continue;
             }
             let [left, right] = [split.first_child, split.first_child + 1];
-            let present = |child: u32| {
+            let present_ranks = |child: u32| {
                 let rows = tree.node_rows(child).iter();
                 rows.map(|&row| ranks[row as usize])
                     .filter(|&rank| rank != MISSING_RANK)
             };
-            let offset = present(left)
+            let offset = present_ranks(left)
                 .count()
-                .min(present(right).count())
+                .min(present_ranks(right).count())
                 .div_ceil(2);
-            let mut nth = |child: u32, from_left: bool| {
-                values.clear();
-                values.extend(present(child));
-                let last = values.len() - 1;
-                let position = if from_left {
+            let mut value_at_offset = |child: u32, from_smallest: bool| {
+                ranks_of_child.clear();
+                ranks_of_child.extend(present_ranks(child));
+                let last = ranks_of_child.len() - 1;
+                let position = if from_smallest {
                     offset.min(last)
                 } else {
                     last.saturating_sub(offset)
                 };
-                let (_, &mut rank, _) = values.select_nth_unstable(position);
+                let (_, &mut rank, _) = ranks_of_child.select_nth_unstable(position);
                 distinct[rank as usize]
             };
-            windows[index as usize] = [nth(left, false), nth(right, true)];
+            windows[index as usize] = [value_at_offset(left, false), value_at_offset(right, true)];
         }
         Ok(Self { windows })
     }
 
-    /// Calls `visit(row, leaf, share)` for each row and each leaf that it reaches. The shares of a row sum to 1 minus
-    /// the pruned branches.
+    /// Calls `visit(row, leaf, share)` for each row and each leaf that it reaches, where `share` is the part of the row
+    /// that reaches the leaf. The shares of a row sum to 1 minus those of the branches that are left out.
     ///
     /// # Errors
-    /// As [`Tree::apply`].
+    /// The errors of [`Tree::apply`].
     pub fn route(
         &self,
         tree: &Tree,

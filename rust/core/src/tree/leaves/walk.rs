@@ -1,10 +1,12 @@
-//! [`ShareWalk`]: smoothed pair shares of chosen nodes, computed in one traversal from the root.
+//! [`ShareWalk`]: smoothed pair shares of chosen nodes, computed in one traversal from the root. The pair shares of a
+//! node are, per pair of labels, the shares of its rows that rank the first label before, tied with or after the
+//! second.
 //!
 //! The smoothed shares of a node depend on all its ancestors. They are not stored: the traversal keeps only the shares
 //! of the nodes on its stack, so memory does not grow with the number of nodes.
 
 use crate::error::Result;
-use crate::pairs::{pair_count, ByteCounter, PairShares, RowCounter};
+use crate::pairs::{pair_count, BytePairCounter, PairShares, RowPairCounter};
 use crate::rankings::Rankings;
 use crate::run::{self, Interrupt, Jobs, Work};
 use crate::weights::Weights;
@@ -20,11 +22,11 @@ const ROWS_PER_TASK: usize = 2000;
 /// Traverses a tree and computes the smoothed shares of the requested nodes.
 pub(crate) struct ShareWalk<'a> {
     tree: &'a Tree,
-    rows: RowCounter<'a>,
+    rows: RowPairCounter<'a>,
     shrinkage: Shrinkage,
-    /// One strength per pair; set by [`Self::start`].
+    /// Strength of the shrinkage per pair; set by [`Self::start`].
     strengths: Vec<f64>,
-    /// Per node: whether the traversal passes it.
+    /// Per node: whether the traversal needs it.
     use_of: Vec<NodeUse>,
     interrupt: Interrupt,
 }
@@ -47,11 +49,14 @@ struct PendingShares {
 /// Buffers reused during a traversal.
 #[derive(Default)]
 struct WalkBuffers {
+    /// Shares of nodes that are no longer needed.
     free: Vec<NodeShares>,
-    bytes: ByteCounter,
+    /// Counts the pairs of a few rows, one byte per count.
+    bytes: BytePairCounter,
 }
 
 impl WalkBuffers {
+    /// Takes a buffer with arbitrary contents.
     fn take(&mut self, labels: usize) -> Result<NodeShares> {
         self.free.pop().map_or_else(|| NodeShares::new(labels), Ok)
     }
@@ -78,7 +83,7 @@ impl<'a> ShareWalk<'a> {
         }
         Self {
             tree,
-            rows: RowCounter::new(rankings, weights),
+            rows: RowPairCounter::new(rankings, weights),
             shrinkage,
             strengths: Vec::new(),
             use_of,
@@ -116,7 +121,7 @@ impl<'a> ShareWalk<'a> {
             }
         }
         let this = &self;
-        // Every row is counted once per level, for all pairs at once.
+        // An estimate per subtree: every row is counted once per level, for all pairs at once.
         let rows = self.tree.node(0).rows as usize / subtrees.len().max(1);
         let nanoseconds = rows * pair_count(self.tree.labels());
         let parts = run::map(
@@ -221,8 +226,8 @@ impl<'a> ShareWalk<'a> {
         Ok(())
     }
 
-    /// As [`Self::push_children`] for two children and exact counts: counts the small child and subtracts it from the
-    /// parent to get the large child.
+    /// As [`Self::push_children`] for two children, if sums of weights are exact: counts the pairs of the small child,
+    /// and subtracts them from those of the parent to get those of the large child.
     fn push_two_children(
         &self,
         mut parent: PendingShares,
@@ -267,6 +272,7 @@ impl<'a> ShareWalk<'a> {
         Ok(())
     }
 
+    /// Whether a node is requested or an ancestor of a requested node.
     fn requires(&self, node: u32) -> bool {
         self.use_of[node as usize] != NodeUse::Unused
     }
@@ -282,7 +288,7 @@ impl<'a> ShareWalk<'a> {
         ShrinkageRule {
             shrinkage: self.shrinkage,
             strengths: &self.strengths,
-            weights: (self.rows.is_complete()).then(|| [weight(node), weight(parent)]),
+            weights: (self.rows.is_exact_and_complete()).then(|| [weight(node), weight(parent)]),
         }
     }
 }

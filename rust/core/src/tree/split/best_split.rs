@@ -1,4 +1,4 @@
-//! [`BestSplit`]: the best split among candidates found in any order.
+//! [`BestSplit`]: the best split among candidates that are found in any order.
 
 use crate::tree::draw::TOLERANCE;
 use crate::tree::missing_side::MissingSide;
@@ -7,16 +7,20 @@ use crate::tree::missing_side::MissingSide;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SplitCandidate {
     pub(crate) feature: u32,
-    /// Ranks of the largest value on the left and the smallest value on the right.
+    /// Ranks, among the distinct values of the feature, of the largest value on the left and the smallest on the right.
     pub(crate) ranks: (u32, u32),
+    /// Side of the missing values of the feature.
     pub(crate) missing: MissingSide,
+    /// Decrease of the impurity.
     pub(crate) improvement: f64,
 }
 
 /// Keeps the best improvement found so far and all candidates close enough to it to be chosen.
 #[derive(Debug, Clone)]
 pub(crate) struct BestSplit {
+    /// The best improvement so far.
     best: f64,
+    /// All candidates at most [`MARGIN`] worse than the best, and older ones that may be worse.
     near: Vec<SplitCandidate>,
 }
 
@@ -57,21 +61,22 @@ impl BestSplit {
         }
     }
 
-    /// Chooses the split. Candidates are compared by ascending feature, missing values on the right before those on the
-    /// left, then by ascending threshold; a later one is chosen only if it is better by more than [`TOLERANCE`]. So the
-    /// result does not depend on the order in which candidates were added.
+    /// Chooses the split. Candidates are sorted by feature, then by the side of missing values (left last), then by
+    /// threshold; a later one replaces an earlier one only if it is better by more than [`TOLERANCE`]. So the result
+    /// does not depend on the order in which candidates were added.
     pub(crate) fn choose(self) -> Option<SplitCandidate> {
         self.choose_by(|best, next| next.improvement > best.improvement + TOLERANCE)
     }
 
-    /// As [`Self::choose`], for improvements that are known up to `error`: where that error could change the choice,
-    /// candidates are compared by their `exact` improvements.
+    /// As [`Self::choose`], for improvements with an error of at most `error`: where that error could change the
+    /// choice, candidates are compared by their improvements from `exact`.
     pub(crate) fn choose_confirmed(
         self,
         error: f64,
         exact: impl Fn(&SplitCandidate) -> f64,
     ) -> Option<SplitCandidate> {
         self.choose_by(|best, next| {
+            // Both improvements may be wrong by `error`.
             let excess = next.improvement - best.improvement - TOLERANCE;
             if excess.abs() > 2.0 * error {
                 excess > 0.0

@@ -1,4 +1,5 @@
-//! [`Impurity`]: impurity of a set of rows, by entropy or by distance from the consensus.
+//! [`Impurity`]: impurity of a set of rows, by entropy or by distance from the consensus (one ranking that an
+//! aggregator computes from the rows).
 
 use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
@@ -15,7 +16,7 @@ pub struct Sample<'a> {
     pub rankings: &'a Rankings,
     /// Indices of the sample's rows, in any order.
     pub rows: &'a [u32],
-    /// Pair counts of those rows.
+    /// Per pair of labels the weights of these rows that rank the first label before, tied with or after the second.
     pub counts: &'a PairCounts,
 }
 
@@ -44,8 +45,8 @@ pub(crate) enum Impurity<'a> {
     },
 }
 
-/// Contribution of a set of rows to the improvement of a split: an integer score for entropy, the impurity itself for
-/// the consensus criteria.
+/// Result of a criterion for a set of rows, from which the improvement of a split is computed: an integer score for
+/// entropy, the impurity itself for the consensus criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cost {
     Integer(i64),
@@ -75,7 +76,7 @@ impl<'a> Impurity<'a> {
         Ok(Self::Consensus { consensus, costs })
     }
 
-    /// Cost of a sample of weight `weight` in a node of weight `node_weight`.
+    /// Cost of a sample of weight `weight`: of a node of weight `node_weight`, or of a child of this node.
     pub(crate) fn cost(&self, node_weight: f64, weight: f64, sample: &Sample<'_>) -> Result<Cost> {
         let counts = sample.counts;
         Ok(match self {
@@ -116,7 +117,7 @@ impl<'a> Impurity<'a> {
     }
 }
 
-/// Integer scores of sets of rows by the entropy criterion, computed from their pair weights.
+/// Integer scores of sets of rows by the entropy criterion, computed from their weights of before, tied and after.
 pub(crate) enum EntropyScore {
     /// For complete rankings with integer weights.
     Integer(IntegerEntropy),
@@ -135,8 +136,8 @@ impl EntropyScore {
         }
     }
 
-    /// Score of rows of weight `weight` in a node of weight `node_weight`. Each of `columns` stands for a number of
-    /// pairs of labels with equal weights, and holds that number and the weights before, tied and after.
+    /// Score of rows of weight `weight`, all in a node of weight `node_weight`. An item of `columns` is a number of
+    /// pairs of labels with equal weights, and these weights of before, tied and after.
     pub(crate) fn score(
         &self,
         node_weight: f64,
@@ -146,9 +147,9 @@ impl EntropyScore {
         match self {
             Self::Integer(entropy) => {
                 let table = entropy.table_for(node_weight as u64);
-                let whole = table.get(weight as u64);
+                let seen = table.get(weight as u64);
                 let score = |[b, t, a]: [f64; 3]| {
-                    table.get(b as u64) + table.get(a as u64) + table.get(t as u64) - whole
+                    table.get(b as u64) + table.get(a as u64) + table.get(t as u64) - seen
                 };
                 columns.map(|(pairs, triple)| pairs * score(triple)).sum()
             }
@@ -182,14 +183,14 @@ impl EntropyScore {
 pub(crate) fn integer_total_weight(rankings: &Rankings) -> Option<u64> {
     let weights = rankings.weights();
     let total = weights.total();
-    let whole = (0..rankings.len()).all(|row| weights.get(row).fract() == 0.0);
-    (whole && total < (1_u64 << 40) as f64).then_some(total as u64)
+    let are_integers = (0..rankings.len()).all(|row| weights.get(row).fract() == 0.0);
+    (are_integers && total < (1_u64 << 40) as f64).then_some(total as u64)
 }
 
 /// Whether, for every pair of labels, all rows that rank both agree.
 pub(crate) fn is_pure(counts: &PairCounts) -> bool {
     let mut triples = counts.table().triples();
-    triples.all(|kinds| kinds.iter().filter(|&&weight| weight > 0.0).count() <= 1)
+    triples.all(|triple| triple.iter().filter(|&&weight| weight > 0.0).count() <= 1)
 }
 
 /// Cost of a row on a pair of labels on which it disagrees with the consensus.

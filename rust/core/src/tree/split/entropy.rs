@@ -1,11 +1,13 @@
 //! Entropy scores that do not depend on the order of summation.
 //!
 //! A floating-point sum depends on its order, and therefore on the vector width and the number of threads. Here every
-//! term is rounded to an integer once, so sums are exact and all engines grow the same tree.
+//! term is rounded to an integer once, so sums are exact and all engines (implementations of tree growing) grow the
+//! same tree.
 //!
-//! * [`IntegerEntropy`]: for complete rankings with integer weights. In a set of total weight W every pair has weight
-//!   W, so W times the sum of the pairs' entropies is `Σ (F[W] - F[before] - F[tied] - F[after])` with
-//!   `F[c] = c·log2 c`, tabulated as integers scaled by 2^k.
+//! * [`IntegerEntropy`]: for complete rankings with integer weights. In a set of rows of total weight W every pair of
+//!   labels has weight W, so W times the sum of the pairs' entropies is `Σ (F[W] - F[before] - F[tied] - F[after])`,
+//!   where `before`, `tied` and `after` are the weights of the relations of a pair, and `F[c] = c·log2 c` is tabulated
+//!   as integers scaled by 2^k.
 //! * [`RoundedEntropy`]: for missing labels or fractional weights, where pairs differ in weight. Each pair's entropy
 //!   is computed in floating point by a fixed sequence of operations and rounded to a multiple of 2^-q.
 
@@ -19,7 +21,8 @@ const MAX_TABLE: u64 = 1 << 22;
 /// Number of tables that are built once per process: those for nodes of weight up to 4096.
 const SHARED_TABLES: usize = 13;
 
-/// Number of values of `pair_bits` with tables shared between fits: those of up to `2^15` pairs of labels.
+/// Number of values of `pair_bits`, the rounded logarithm of the number of pairs, whose tables are built once per
+/// process: those of up to `2^15` pairs.
 const SHARED_PAIR_SIZES: usize = 16;
 
 /// `c·log2 c`, and 0 for `c = 0`.
@@ -48,16 +51,17 @@ pub(crate) struct IntegerEntropy {
 /// impurities divide the rounding error by the node's weight.
 #[derive(Debug)]
 pub(crate) struct EntropyTable {
-    /// `entries` values, then zero padding.
+    /// `entries` values of `F`, then zero padding.
     values: Vec<i64>,
     entries: usize,
+    /// The factor 2^k.
     scale: f64,
 }
 
 impl EntropyTable {
     /// Table j, given the logarithm of the number of pairs, rounded up, and `c·log2 c` for all weights that may occur.
     fn new(pair_bits: u32, j: u32, unscaled: &[f64]) -> Self {
-        // pairs · 2^j · j · 2^k is at most 2^61.
+        // Sums over the pairs fit in 64 bits: pairs · F[2^j] · 2^k = pairs · 2^j · j · 2^k is at most 2^61.
         let k = 61 - (pair_bits + j + ceil_log2(j.into())).cast_signed();
         let scale = f64::from(k).exp2();
         let entries = unscaled.len().min((1 << j) + 1);
@@ -118,7 +122,7 @@ impl IntegerEntropy {
         &self.tables
     }
 
-    /// Logarithm of the number of pairs, rounded up: entropies that agree in it have equal tables.
+    /// Binary logarithm of the number of pairs, rounded up. The tables depend on the number of pairs only through it.
     pub(crate) fn pair_bits(&self) -> u32 {
         ceil_log2(self.pairs)
     }
@@ -128,7 +132,7 @@ impl IntegerEntropy {
         &self.tables[ceil_log2(weight) as usize]
     }
 
-    /// Impurity of a node, given `score = Σ (F[before] + F[tied] + F[after]) - pairs·F[W]`.
+    /// Impurity of a node of this weight W, given `score = Σ (F[before] + F[tied] + F[after]) - pairs·F[W]`.
     pub(crate) fn impurity(&self, weight: u64, score: i64) -> f64 {
         self.improvement(weight, -score)
     }
@@ -201,7 +205,7 @@ impl RoundedEntropy {
     pub(crate) fn entropy(self, before: f64, tied: f64, after: f64) -> i64 {
         let seen = before + after + tied;
         if seen > 0.0 {
-            // Symmetric in before and after: a mirrored pair has bit-identical entropy.
+            // Symmetric in before and after: exchanging the labels of a pair gives a bit-identical entropy.
             let inner = (x_log_x(before) + x_log_x(after)) + x_log_x(tied);
             self.round((x_log_x(seen) - inner) * (1.0 / seen))
         } else {

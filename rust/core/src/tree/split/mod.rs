@@ -1,4 +1,4 @@
-//! Splits of a node: criteria, exact entropies and the choice between candidates.
+//! Splits of a node: impurity criteria, exact entropies and the choice of the best candidate.
 
 pub(crate) mod best_split;
 pub(crate) mod criterion;
