@@ -251,7 +251,7 @@ def resolve_n_jobs(n_jobs: Any) -> int:
     return min(number, 1024) if number > 0 else max(1, cores + 1 + number)
 
 
-def with_missing(positions: NDArray[np.int64]) -> Positions:
+def zeros_to_nan(positions: NDArray[np.int64]) -> Positions:
     """Replace 0, the Rust core's code for a missing label, by NaN; complete rankings stay integers."""
     missing = positions == 0
     if not missing.any():

@@ -19,7 +19,7 @@ from bucketrank._validation import (
     describe_value,
     is_name,
     label_names,
-    with_missing,
+    zeros_to_nan,
 )
 from bucketrank.errors import RankingError
 from bucketrank.tables.escape import escape_text
@@ -172,7 +172,7 @@ def from_buckets(
         raise RankingError(
             f"found {pluralize(len(names), 'label')}; expected at least 2", found=len(names)
         )
-    return LabelledRankings(with_missing(positions), names)
+    return LabelledRankings(zeros_to_nan(positions), names)
 
 
 def from_text(

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from bucketrank import _core
 from bucketrank._exact_numbers import is_rounded_integer
 from bucketrank._files import write_file
-from bucketrank._validation import Positions, as_positions, as_weights, label_names, with_missing
+from bucketrank._validation import Positions, as_positions, as_weights, label_names, zeros_to_nan
 from bucketrank.csv_reader import read_text
 from bucketrank.csv_records import BadFileError
 from bucketrank.preflib_header import PREFLIB_TYPES, PreflibHeader
@@ -129,7 +129,7 @@ def parse_preflib(name: str, text: str) -> WeightedRankings:
     header.check_counts(counts, rows)
     weights = np.array(counts)
     return WeightedRankings(
-        with_missing(_core.parse_positions(np.array(rows))),
+        zeros_to_nan(_core.parse_positions(np.array(rows))),
         labels,
         None if (weights == 1).all() else weights,
     )

@@ -15,7 +15,7 @@ from bucketrank._validation import (
     as_seed,
     as_weights,
     is_pandas,
-    with_missing,
+    zeros_to_nan,
 )
 
 __all__ = ["drop_labels", "pair_order_matrix", "to_dense_ranks"]
@@ -79,7 +79,7 @@ def to_dense_ranks(values: Any) -> Any:
             f"values has {pluralize(array.ndim, 'dimension')}, shape {array.shape}; "
             "expected 2-D: one row per ranking, one column per label"
         )
-    return _like(values, with_missing(_core.to_dense_ranks(array)))
+    return _like(values, zeros_to_nan(_core.to_dense_ranks(array)))
 
 
 def drop_labels(Y: Any, fraction: float, seed: int) -> Any:
@@ -109,7 +109,7 @@ def drop_labels(Y: Any, fraction: float, seed: int) -> Any:
            [ 1.,  1.,  2.,  3.]])
     """
     dropped = _core.drop_labels(as_positions(Y), as_real(fraction, "fraction"), as_seed(seed))
-    return _like(Y, with_missing(dropped))
+    return _like(Y, zeros_to_nan(dropped))
 
 
 def _like(original: Any, array: Any) -> Any:

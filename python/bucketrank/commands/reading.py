@@ -8,7 +8,7 @@ import numpy as np
 
 from bucketrank import _core
 from bucketrank._phrases import pluralize
-from bucketrank._validation import with_missing
+from bucketrank._validation import zeros_to_nan
 from bucketrank.csv_reader import CsvTable, is_position_row, read_input
 from bucketrank.csv_records import BadFileError
 from bucketrank.errors import RankingError
@@ -56,7 +56,7 @@ def _select(name: str, found: WeightedRankings, labels: Sequence[str]) -> Weight
     columns = [_column(name, known, label) for label in labels]
     _check_columns(name, columns, known)
     chosen = np.ascontiguousarray(found.positions[:, columns], dtype=np.float64)
-    positions = with_missing(_core.parse_positions(chosen))
+    positions = zeros_to_nan(_core.parse_positions(chosen))
     return WeightedRankings(positions, [known[i] for i in columns], found.weights)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from bucketrank import _core
-from bucketrank._validation import Positions, as_weights, as_whole, resolve_n_jobs, with_missing
+from bucketrank._validation import Positions, as_weights, as_whole, resolve_n_jobs, zeros_to_nan
 from bucketrank.aggregation import Aggregator, as_aggregator
 from bucketrank.estimators.aggregator_checks import check_for_tree
 from bucketrank.estimators.base import pair_order_of
@@ -311,7 +311,7 @@ class PartialLabelRankingTree(ScoreRanker):
             Positions; NaN for missing labels.
         """
         index = self._check_leaf(leaf)
-        return with_missing(self.tree_.node_rankings(index))
+        return zeros_to_nan(self.tree_.node_rankings(index))
 
     def leaf_rows(self, leaf: int) -> NDArray[np.int64]:
         """Return the indices of the training rows in a leaf.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bucketrank import _core
-from bucketrank._validation import with_missing
+from bucketrank._validation import zeros_to_nan
 from bucketrank.aggregation import get_aggregator
 from bucketrank.aggregation.base import Spec
 from bucketrank.datasets import Dataset
@@ -56,7 +56,7 @@ def training_fold(data: Dataset, job: Job, n_folds: int, seed: int) -> Fold:
     Y = data.Y[~held_out]
     if job.missing > 0:
         Y = np.asarray(
-            with_missing(_core.drop_labels(Y, job.missing, missing_seed)), dtype=np.float64
+            zeros_to_nan(_core.drop_labels(Y, job.missing, missing_seed)), dtype=np.float64
         )
     test_rows = np.flatnonzero(held_out)
     return Fold(data.X[~held_out], Y, data.X[test_rows], data.Y[test_rows], test_rows, learner_seed)
