@@ -52,12 +52,12 @@ Spec: TypeAlias = tuple[str, float] | tuple[str, SearchOptions] | tuple[str, boo
 For a method written in Python: its representation, whether it takes a pair order matrix (or else rankings), and itself.
 """
 
-_ON_PAIR_ORDERS = (
+_PAIR_ORDER_AGGREGATORS = (
     "Borda, Copeland, BucketPivot, MarkovChain(variant=4), MaximalLottery, Schulze or RankedPairs"
 )
 """Methods that need a pair order matrix only, for messages."""
 
-ON_PAIR_SHARES = f"TauX, Kemeny, {_ON_PAIR_ORDERS}"
+PAIR_SHARE_AGGREGATORS = f"TauX, Kemeny, {_PAIR_ORDER_AGGREGATORS}"
 """Methods that need pair shares only, for messages."""
 
 _Self = TypeVar("_Self", bound="Aggregator")
@@ -238,12 +238,12 @@ class Aggregator:
             raise ValueError(
                 f"{self!r} needs the shares of before, tied and after of each pair, which a pair order matrix does "
                 "not determine: 0.5 may be all ties or half against half; use aggregate(Y), aggregate_pair_shares, "
-                f"or {_ON_PAIR_ORDERS}"
+                f"or {_PAIR_ORDER_AGGREGATORS}"
             )
         if self._needs == "rankings":
             raise ValueError(
                 f"{self!r} needs rankings, which a pair order matrix does not determine; use aggregate(Y), or "
-                f"{_ON_PAIR_ORDERS}"
+                f"{_PAIR_ORDER_AGGREGATORS}"
             )
         matrix = np.asarray(as_number_array(C, "C", entries=NUMBERS), dtype=np.float64)
         if is_pandas(C) and list(C.index) != list(C.columns):
@@ -281,7 +281,7 @@ class Aggregator:
         if self._needs == "rankings":
             raise ValueError(
                 f"{self!r} needs rankings, which shares of pairs do not determine; use aggregate(Y), or "
-                f"{ON_PAIR_SHARES}"
+                f"{PAIR_SHARE_AGGREGATORS}"
             )
         tables = np.asarray(as_number_array(shares, "shares", entries=NUMBERS), dtype=np.float64)
         if tables.ndim not in (2, 3):

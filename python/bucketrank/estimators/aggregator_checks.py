@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bucketrank.aggregation import Aggregator
-from bucketrank.aggregation.base import ON_PAIR_SHARES
+from bucketrank.aggregation.base import PAIR_SHARE_AGGREGATORS
 
 __all__ = ["check_for_forest", "check_for_tree"]
 
@@ -13,7 +13,7 @@ def check_for_tree(aggregator: Aggregator, smoothing: tuple[str, float] | None) 
     if smoothing is not None and aggregator._needs == "rankings":
         raise ValueError(
             f"{aggregator!r} needs rankings, but leaves with shrinkage or soft routing only have shares of before, "
-            f"tied and after; expected {ON_PAIR_SHARES}"
+            f"tied and after; expected {PAIR_SHARE_AGGREGATORS}"
         )
     return aggregator
 
@@ -23,7 +23,7 @@ def check_for_forest(aggregator: Aggregator) -> Aggregator:
     if aggregator._needs == "rankings":
         raise ValueError(
             f"{aggregator!r} needs rankings, but a forest averages shares of before, tied and after; "
-            f"expected {ON_PAIR_SHARES}"
+            f"expected {PAIR_SHARE_AGGREGATORS}"
         )
     if getattr(aggregator, "beta", None) == "auto":
         raise ValueError(

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from bucketrank import _core
 from bucketrank._validation import resolve_n_jobs
 from bucketrank.aggregation import Aggregator
-from bucketrank.aggregation.base import ON_PAIR_SHARES
+from bucketrank.aggregation.base import PAIR_SHARE_AGGREGATORS
 from bucketrank.estimators.base import LabelRanker
 from bucketrank.estimators.beta_search import needs_beta
 from bucketrank.estimators.explained import ScoreRanker
@@ -48,7 +48,7 @@ class PairShareRanker(LabelRanker):
         if aggregator._needs == "rankings":
             raise ValueError(
                 f"{aggregator!r} needs rankings, but {type(self).__name__} predicts shares of pairs; "
-                f"expected {ON_PAIR_SHARES}"
+                f"expected {PAIR_SHARE_AGGREGATORS}"
             )
         if needs_beta(aggregator):
             raise ValueError(
