@@ -75,7 +75,9 @@ class TreeJobs:
         self.problems: dict[str, tuple[int, _core.Problem]] = {}
         # Per shape of the training data: the index and the options of the tree.
         self.trees: dict[tuple[int, int, int], tuple[int, Any]] = {}
-        self.aggregators: list[list[Spec]] = [learner.specs_for(None)] if learner.is_fixed else []
+        self.aggregators: list[list[Spec]] = (
+            [learner.specs_for(None)] if learner.has_fixed_aggregators else []
+        )
 
     def add(self, data: Dataset, job: Job, seed: int) -> None:
         """Add a job. `seed` is the seed of the dataset."""
@@ -91,7 +93,7 @@ class TreeJobs:
             self.trees[key] = (len(self.trees), options)
         self.jobs.append(job)
         problem_index, tree_index = self.problems[job.dataset][0], self.trees[key][0]
-        if not self.learner.is_fixed:
+        if not self.learner.has_fixed_aggregators:
             fold = training_fold(data, job, self.n_folds, seed)
             self.aggregators.append(self.learner.specs_for(fold))
         aggregators_index = len(self.aggregators) - 1

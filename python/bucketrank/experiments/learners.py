@@ -74,7 +74,7 @@ class TreeLearner:
     aggregators: dict[str, Aggregator | AggregatorRule]
 
     @property
-    def is_fixed(self) -> bool:
+    def has_fixed_aggregators(self) -> bool:
         """Whether the aggregators are the same on every fold."""
         return all(
             isinstance(aggregator, Aggregator) and not needs_beta(aggregator)

@@ -26,7 +26,7 @@ def run_here(plan: Plan, jobs: list[Job], n_jobs: int, finished: FinishedCallbac
     others = []
     for name, learner in plan.learners.items():
         learner_jobs = [job for job in jobs if job.learner == name]
-        if isinstance(learner, TreeLearner) and learner.is_fixed:
+        if isinstance(learner, TreeLearner) and learner.has_fixed_aggregators:
             _run_trees(plan, learner, learner_jobs, n_jobs, finished)
         else:
             others += learner_jobs
