@@ -99,7 +99,7 @@ class Aggregator:
     _needs: ClassVar[str] = "pair order"
     """Input that the method requires: "pair order", "pair shares" or "rankings"."""
 
-    _needs_whole_rows: ClassVar[bool] = False
+    _needs_whole_rankings: ClassVar[bool] = False
     """Whether the method needs whole rankings: counts of their pairs do not determine its result."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -186,7 +186,7 @@ class Aggregator:
         """Return the counts, or raise when they do not determine the result of this method."""
         if not isinstance(counts, PairCounts):
             raise TypeError(f"counts is of type {type(counts).__name__}; expected PairCounts")
-        if self._needs_whole_rows and counts.largest_ranking > 2:
+        if self._needs_whole_rankings and counts.largest_ranking > 2:
             raise ValueError(
                 f"{self!r} needs whole rankings, which counts of pairs do not determine: a row ranks "
                 f"{counts.largest_ranking} labels; use aggregate(Y)"

@@ -66,7 +66,7 @@ class MarkovChain(Aggregator):
         return "pair order" if self.variant == 4 else "rankings"
 
     @property
-    def _needs_whole_rows(self) -> bool:  # type: ignore[override]
+    def _needs_whole_rankings(self) -> bool:  # type: ignore[override]
         return self.variant == 2
 
     def _spec(self) -> Spec:
@@ -179,8 +179,8 @@ class TauX(Aggregator):
         )
 
     @property
-    def _needs_whole_rows(self) -> bool:  # type: ignore[override]
-        return isinstance(self.order, Aggregator) and self.order._needs_whole_rows
+    def _needs_whole_rankings(self) -> bool:  # type: ignore[override]
+        return isinstance(self.order, Aggregator) and self.order._needs_whole_rankings
 
     def aggregate(self, Y: Any, sample_weight: ArrayLike | None = None) -> Any:
         """Return the consensus of rankings; see :meth:`Aggregator.aggregate`."""

@@ -38,7 +38,7 @@ class ReciprocalRankFusion(Aggregator):
     k: float = 60.0
 
     _needs = "rankings"
-    _needs_whole_rows = True
+    _needs_whole_rankings = True
 
     def __post_init__(self) -> None:
         k = as_real(self.k, "k")

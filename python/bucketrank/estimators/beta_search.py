@@ -141,7 +141,7 @@ def _smoothed_scores(
             aggregator=default, random_state=seed % 2**32, categorical_features=None
         )
         inner.fit(X[~test], Y[~test], None if weights is None else weights[~test])
-        predictions = inner._positions_by_pair_order(X[test], candidates)
+        predictions = inner._positions_from_pair_orders(X[test], candidates)
         truth, truth_weights = Y[test], None if weights is None else weights[test]
         try:
             by_fold.append([_core.tau_x_ranked(truth, p, truth_weights) for p in predictions])

@@ -372,7 +372,7 @@ class PartialLabelRankingTree(ScoreRanker):
         leaves = tree.apply(values)
         return [tree.consensus(a._spec(), leaves, n_jobs, smoothing) for a in aggregators]
 
-    def _positions_by_pair_order(
+    def _positions_from_pair_orders(
         self, values: NDArray[np.float64], aggregators: list[Aggregator]
     ) -> list[NDArray[np.int64]]:
         """Return what `_positions` returns, for aggregators of pair orders; shares are smoothed once for all."""
