@@ -6,17 +6,17 @@ from importlib import import_module
 from typing import Any
 
 
-def pandas(caller: str) -> Any:
+def import_pandas(caller: str) -> Any:
     """Import pandas, or raise an ImportError that names the extra to install."""
     return _import_optional("pandas", "pandas", "datasets", caller)
 
 
-def polars(caller: str) -> Any:
+def import_polars(caller: str) -> Any:
     """Import polars, or raise an ImportError that names the extra to install."""
     return _import_optional("polars", "polars", "polars", caller)
 
 
-def pyplot(caller: str) -> Any:
+def import_pyplot(caller: str) -> Any:
     """Import matplotlib.pyplot, or raise an ImportError that names the extra to install."""
     return _import_optional("matplotlib.pyplot", "matplotlib", "plot", caller)
 

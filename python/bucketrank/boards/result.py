@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._files import write_file
-from bucketrank._optional import pandas
+from bucketrank._optional import import_pandas
 from bucketrank._read_only import ReadOnlyArrays
 from bucketrank.boards.rendering import board_table, describe_board, terminal_table
 from bucketrank.comparisons import PairCounts
@@ -195,7 +195,7 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
             comparisons; and component if there are several. Tiers and ranks of labels that were never compared are
             missing.
         """
-        frame: DataFrame = pandas("to_pandas").DataFrame(self._columns())
+        frame: DataFrame = import_pandas("to_pandas").DataFrame(self._columns())
         for name in _MISSING_IF_ALONE:
             frame[name] = frame[name].astype("Int64").where(frame[name] > 0)
         if not (frame["tier"].isna()).any():

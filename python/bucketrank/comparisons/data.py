@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._optional import pandas
+from bucketrank._optional import import_pandas
 from bucketrank._read_only import ReadOnlyArrays
 from bucketrank.comparisons.outcomes import OUTCOME_NAMES
 from bucketrank.tables import pluralize
@@ -97,7 +97,7 @@ class Comparisons(ReadOnlyArrays):
             columns.append(("group", groups[self.group]))
         columns += zip(self.covariate_names, self.covariates.T, strict=True)
         by_index = {index: column for index, (_, column) in enumerate(columns)}
-        frame: DataFrame = pandas("to_pandas").DataFrame(by_index)
+        frame: DataFrame = import_pandas("to_pandas").DataFrame(by_index)
         # Named afterwards, because a covariate can have the name of another column, such as "weight".
         frame.columns = [name for name, _ in columns]
         return frame

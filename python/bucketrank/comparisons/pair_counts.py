@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
 from bucketrank._files import write_file
-from bucketrank._optional import pandas
+from bucketrank._optional import import_pandas
 from bucketrank._validation import (
     NUMBERS,
     WEIGHTS,
@@ -218,7 +218,7 @@ class PairCounts:
             "second": names[second[seen]],
             **{name: self.table[seen, k] for k, name in enumerate(("before", "tied", "after"))},
         }
-        frame: DataFrame = pandas("to_pandas").DataFrame(columns)
+        frame: DataFrame = import_pandas("to_pandas").DataFrame(columns)
         return frame
 
     def save(self, path: str | Path) -> None:

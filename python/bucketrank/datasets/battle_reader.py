@@ -98,9 +98,9 @@ class BattleFile:
 
     def read(self, outcomes: Any = None, **columns: Any) -> Comparisons:
         """Read the comparisons; `columns` maps arguments of :func:`from_comparisons` to names of columns."""
-        from bucketrank._optional import pandas
+        from bucketrank._optional import import_pandas
 
-        pd = pandas("read_battles")
+        pd = import_pandas("read_battles")
         try:
             frame = self._read_frame(pd, columns)
             return from_comparisons(**columns, outcomes=outcomes, data=frame)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bucketrank import _core
 from bucketrank._exact_numbers import unmasked
-from bucketrank._optional import pandas
+from bucketrank._optional import import_pandas
 from bucketrank._phrases import pluralize
 from bucketrank._read_only import ReadOnlyArrays
 from bucketrank._validation import (
@@ -159,7 +159,7 @@ class Dataset(ReadOnlyArrays):
 
     def to_pandas(self) -> tuple[DataFrame, DataFrame]:
         """Return features and rankings as data frames whose columns are the feature and label names; needs pandas."""
-        pd = pandas("to_pandas")
+        pd = import_pandas("to_pandas")
         X = pd.DataFrame(self.X.copy(), columns=list(self.feature_names))
         Y = pd.DataFrame(self.Y.copy(), columns=list(self.label_names))
         return X, Y

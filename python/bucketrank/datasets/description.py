@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._optional import pandas
+from bucketrank._optional import import_pandas
 from bucketrank.tables import Column, Table, notebook_html
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class DescriptionTable:
 
     def to_pandas(self) -> DataFrame:
         """Return a data frame indexed by the names of the datasets; needs pandas."""
-        pd = pandas("to_pandas")
+        pd = import_pandas("to_pandas")
         table = pd.DataFrame([astuple(row) for row in self.rows], columns=_FIELDS)
         frame: DataFrame = table.set_index("name")
         return frame

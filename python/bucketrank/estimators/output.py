@@ -6,7 +6,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from bucketrank._optional import pandas, polars
+from bucketrank._optional import import_pandas, import_polars
 from bucketrank._validation import is_pandas
 
 CONTAINERS = ("default", "pandas", "polars")
@@ -18,9 +18,9 @@ def in_container(container: str, values: NDArray[Any], names: NDArray[Any], X: A
     caller = f'set_output(transform="{container}")'
     if container == "pandas":
         index = X.index if is_pandas(X) else None
-        return pandas(caller).DataFrame(values, index=index, columns=names)
+        return import_pandas(caller).DataFrame(values, index=index, columns=names)
     if container == "polars":
-        return polars(caller).DataFrame(values, schema=_text_names(names))
+        return import_polars(caller).DataFrame(values, schema=_text_names(names))
     return values
 
 

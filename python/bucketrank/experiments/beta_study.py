@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bucketrank import _core
-from bucketrank._optional import pandas
+from bucketrank._optional import import_pandas
 from bucketrank._phrases import pluralize
 from bucketrank._validation import as_positions, as_real
 from bucketrank.aggregation import Aggregator, WithBeta, get_aggregator
@@ -181,7 +181,7 @@ class BetaStudy:
         -------
         pandas.DataFrame
         """
-        pd = pandas("to_pandas")
+        pd = import_pandas("to_pandas")
         axes = [self.aggregators, self.study.missing, self.study.datasets, self.betas.tolist()]
         index = pd.MultiIndex.from_product(axes, names=["aggregator", "missing", "dataset", "beta"])
         frame: DataFrame = pd.DataFrame({"tau_x": self.mean.ravel()}, index=index).reset_index()

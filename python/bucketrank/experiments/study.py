@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bucketrank._files import write_file
-from bucketrank._optional import pandas
+from bucketrank._optional import import_pandas
 from bucketrank._validation import describe_value
 from bucketrank.experiments.means import MeanCube, bucket_difference_means, training_time_means
 from bucketrank.experiments.store import COLUMNS, Row, Store
@@ -332,7 +332,7 @@ class Study:
         pandas.DataFrame
             One row per result.
         """
-        frame: DataFrame = pandas("to_pandas").DataFrame(self.columns)
+        frame: DataFrame = import_pandas("to_pandas").DataFrame(self.columns)
         return frame
 
     def to_csv(self, path: str | Path | None = None) -> str:

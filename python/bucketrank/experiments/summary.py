@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bucketrank._optional import pandas
+from bucketrank._optional import import_pandas
 from bucketrank.experiments.means import MeanCube
 from bucketrank.tables import (
     Column,
@@ -128,7 +128,9 @@ class Summary(MeanCube):
         -------
         pandas.DataFrame
         """
-        frame: DataFrame = pandas("to_pandas").DataFrame(list(self._rows()), columns=_COLUMNS)
+        frame: DataFrame = import_pandas("to_pandas").DataFrame(
+            list(self._rows()), columns=_COLUMNS
+        )
         return frame
 
     def to_latex(self) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bucketrank._optional import pyplot
+from bucketrank._optional import import_pyplot
 from bucketrank.aggregation import METHODS
 from bucketrank.tables import escape_mathtext
 
@@ -114,7 +114,7 @@ def legend_text(name: object) -> str:
 
 def new_axes(ax: Axes | None, size: tuple[float, float], caller: str) -> Axes:
     """Return `ax`, or the axes of a new figure of `size` inches."""
-    module = pyplot(caller)
+    module = import_pyplot(caller)
     if ax is None:
         _, ax = module.subplots(figsize=size, layout="constrained")
     if not hasattr(ax, "plot"):

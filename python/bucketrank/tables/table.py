@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bucketrank._optional import pandas
+from bucketrank._optional import import_pandas
 from bucketrank.tables.escape import (
     escape_csv,
     escape_html,
@@ -225,7 +225,7 @@ class Table:
 
     def to_pandas(self) -> DataFrame:
         """Return the values as a data frame; needs pandas."""
-        frame: DataFrame = pandas("to_pandas").DataFrame(
+        frame: DataFrame = import_pandas("to_pandas").DataFrame(
             {index: list(column.values) for index, column in enumerate(self.columns)}
         )
         # The columns are named afterwards, because a method can have the name of another column, such as "rank".

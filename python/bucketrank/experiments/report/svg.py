@@ -6,7 +6,7 @@ import io
 import re
 from typing import Any
 
-from bucketrank._optional import pyplot
+from bucketrank._optional import import_pyplot
 from bucketrank.experiments.report.document import Figure
 from bucketrank.tables import escape_html
 
@@ -34,7 +34,7 @@ _IDS = re.compile(r'(\bid="|href="#|url\(#)')
 
 def to_svg(figure: Figure, prefix: str) -> str:
     """Draw a figure as an ``svg`` element. All ids get the prefix, so that a page can contain several figures."""
-    pyplot("a report with figures").rcParams  # noqa: B018 (raises if matplotlib is missing)
+    import_pyplot("a report with figures").rcParams  # noqa: B018 (raises if matplotlib is missing)
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Canvas
 
