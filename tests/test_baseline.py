@@ -67,7 +67,9 @@ def test_bad_input() -> None:
         Baseline().fit(X, Y).predict([[1.0, 2.0]])
     with pytest.raises(ValueError, match="requires y to be passed"):
         Baseline().fit(X, None)
-    with pytest.raises(ValueError, match="beta 'auto', which only a tree chooses"):
+    with pytest.raises(
+        ValueError, match="beta 'auto', a threshold for ties that only a tree chooses"
+    ):
         Baseline(aggregator=br.Borda("auto")).fit(X, Y)
 
 

@@ -174,12 +174,12 @@ class TestAuto:
         assert clone(tree).fit(np.arange(6.0)[:, None], only_one).aggregator_ == Borda()
 
     def test_auto_beta_outside_a_tree_is_rejected(self) -> None:
-        with pytest.raises(ValueError, match="which only a tree chooses"):
+        with pytest.raises(ValueError, match="a threshold for ties that only a tree chooses"):
             Borda(beta="auto").aggregate([[1, 2]])
         with pytest.raises(TypeError, match="expected a number or 'auto'"):
             Borda(beta="automatic")
         fitted = PartialLabelRankingTree().fit(self.data.X, self.data.Y)
-        with pytest.raises(ValueError, match="which only a tree chooses"):
+        with pytest.raises(ValueError, match="a threshold for ties that only a tree chooses"):
             fitted.with_aggregator(Copeland(beta="auto")).predict(self.data.X)
 
     def test_auto_beta_works_in_grid_search_and_compare(self) -> None:

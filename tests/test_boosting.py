@@ -211,7 +211,7 @@ def test_aggregators_can_be_exchanged() -> None:
     np.testing.assert_array_equal(many[0], borda.predict(X))
     assert len(many) == 3
     for refused in ("mc1", "davidson"):
-        with pytest.raises(ValueError, match="predicts shares of pairs; expected TauX"):
+        with pytest.raises(ValueError, match="predicts pair shares; expected TauX"):
             booster.with_aggregator(refused)
     with pytest.raises(ValueError, match="needs rankings"):
         PartialLabelRankingBooster("mc2").fit(X, Y)

@@ -419,7 +419,7 @@ def test_aggregators_can_be_exchanged(
     many = ranker.predict_many(data[0], ["borda", "tau_x"])
     np.testing.assert_array_equal(many[0], other.predict(data[0]))
     np.testing.assert_array_equal(many[1], ranker.predict(data[0]))
-    with pytest.raises(ValueError, match="predicts shares of pairs; expected TauX"):
+    with pytest.raises(ValueError, match="predicts pair shares; expected TauX"):
         ranker.with_aggregator("mc1")
 
 

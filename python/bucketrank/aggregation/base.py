@@ -1,7 +1,8 @@
 """Base class of the aggregators, which turn rankings into one bucket order (a ranking with ties).
 
 Many aggregators need only pair shares: for each pair of labels u and v, the shares of rankings with u before v, tied,
-and u after v. Some even need only the pair order matrix: the share of u before v plus half the share of ties.
+and u after v. Some even need only the pair order matrix, whose entry (u, v) is the share of u before v plus half the
+share of ties.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ For a method written in Python: its representation, whether it takes a pair orde
 _PAIR_ORDER_AGGREGATORS = (
     "Borda, Copeland, BucketPivot, MarkovChain(variant=4), MaximalLottery, Schulze or RankedPairs"
 )
-"""Methods that need a pair order matrix only, for messages."""
+"""Names of the aggregators that need only a pair order matrix, for messages."""
 
 PAIR_SHARE_AGGREGATORS = f"TauX, Kemeny, {_PAIR_ORDER_AGGREGATORS}"
-"""Methods that need pair shares only, for messages."""
+"""Names of the aggregators that need only pair shares, for messages."""
 
 _Self = TypeVar("_Self", bound="Aggregator")
 
@@ -76,9 +77,9 @@ class Aggregator:
     ``module:Class``. ``aggregate_pair_order(self, C)`` gets the pair order matrix, whose entry (u, v) is the share of
     rankings with u before v, ties counting half; ``aggregate(self, Y, sample_weight=None)`` gets positions, with NaN
     for missing labels, and weights or None. Both return one number per label: smaller is better, equal numbers are
-    ties. The first also works on models that predict shares of pairs, such as forests. Parameters are arguments of
-    ``__init__`` that are stored under their names, or fields of a frozen dataclass. Calls hold the global interpreter
-    lock, so they do not run in parallel.
+    ties. An aggregator with ``aggregate_pair_order`` also works on models that predict pair shares, such as forests.
+    Parameters are arguments of ``__init__`` that are stored under their names, or fields of a frozen dataclass. Calls
+    hold the global interpreter lock, so they do not run in parallel.
 
     Examples
     --------
@@ -100,7 +101,7 @@ class Aggregator:
     """Input that the method requires: "pair order", "pair shares" or "rankings"."""
 
     _needs_whole_rankings: ClassVar[bool] = False
-    """Whether the method needs whole rankings: counts of their pairs do not determine its result."""
+    """Whether the result depends on more than the counts of all pairs of labels that are before, tied and after."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -376,11 +377,11 @@ def _check_sets(sets: Any) -> Iterable[Any]:
 
 def _read_sets(sets: list[Any]) -> list[Positions]:
     """Return the sets as arrays with equal numbers of labels, copied only when needed."""
-    # Whether the core can read all sets as they are.
+    # Whether all sets are arrays that the core can read without conversion.
     if _core.are_plain_sets(sets):
         return sets
     arrays: list[Positions] = []
-    # Arrays have no label names: compare with the first DataFrame.
+    # Arrays have no label names, so the names of each DataFrame are compared with those of the first DataFrame.
     named = next((index for index, Y in enumerate(sets) if is_frame(Y)), 0)
     # The core borrows each array, which takes one check per other array that shares its memory.
     copies_views = len(sets) > _MANY_VIEWS

@@ -36,7 +36,7 @@ class Davidson(Aggregator):
     Every label gets a utility :math:`f` and a tie term :math:`h`; the probabilities that label u is placed before, tied
     with or after label v are proportional to :math:`e^{(f_u - f_v)/2}`, :math:`e^{h_u + h_v}` and
     :math:`e^{(f_v - f_u)/2}`. Newton's method finds the most probable values, given the data and normal priors around
-    0. Pairs that no row compares are estimated from the other comparisons of their labels.
+    0. Pairs that no row compares are estimated from comparisons of these labels with others.
 
     ``aggregate`` turns these probabilities into the bucket order with the largest expected rank correlation: labels in
     one bucket are those whose comparisons are best predicted as ties, not those whose difference is uncertain. For
@@ -270,12 +270,12 @@ class DavidsonExplanation(Explanation):
         source: str,
         fit: dict[str, Any],
     ) -> DavidsonExplanation:
-        """Return the explanation of a fit of the core; `source` is that of the standard errors."""
+        """Return the explanation of a fit of the core; `source` says how the standard errors were computed."""
         n = len(labels)
-        # Of utilities, tie terms and effects, in this order.
+        # The covariance of the utilities, tie terms and effects, in this order.
         full = fit["covariance"]
         errors = np.sqrt(np.maximum(np.diag(full), 0))
-        # Takes utilities relative to the anchor, if there is one.
+        # A matrix that subtracts the utility of the anchor, if there is one, from all utilities.
         to_anchor = np.eye(n)
         if model.anchor is not None:
             to_anchor -= np.eye(n)[model._anchor_index(labels)]

@@ -33,10 +33,10 @@ class Explanation(ReadOnlyArrays):
         What the method computed: ``scores`` (Borda, Copeland, reciprocal rank fusion, Schulze); ``indecision`` (mean
         distance of a label's shares from 0, ½ or 1), ``pivots`` (label indices in the order in which they were chosen)
         and ``distance`` (L1 distance between the pair order matrix and the consensus) for bucket pivot; ``stationary``
-        (probability of each label) and ``residual`` (largest change of these in one step) for Markov chains;
+        (probability of each label) and ``residual`` (largest change of a probability in one step) for Markov chains;
         ``probabilities``, ``margin`` (smallest expected margin of the lottery against a label: at least 0) and
         ``unique`` for the lottery; ``scores``, ``expected_tau_x``, ``boundary_gains`` (per boundary between adjacent
-        buckets, the loss of expected rank correlation if they were merged), ``upper_bound`` (an upper bound for every
+        buckets, the loss of expected rank correlation if these were merged), ``upper_bound`` (an upper bound for every
         bucket order), ``optimal`` (whether the result is proven to be optimal) and ``unique`` (whether no other bucket
         order is as good; None if unknown) for TauX; ``scores`` (net preferences, scaled), ``distance``,
         ``lower_bound``, ``gap`` (their difference), ``optimal``, ``unique`` and ``components`` (sizes of the parts that

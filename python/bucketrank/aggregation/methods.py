@@ -1,4 +1,8 @@
-"""Markov chains, maximal lotteries and TauX; and all aggregators by name."""
+"""Markov chains, maximal lotteries and TauX; and all aggregators by name.
+
+Some aggregators need rankings. Others need only pair shares (for each pair of labels u and v, the shares of rankings
+with u before v, tied, and u after v) or the pair order matrix (the share of u before v plus half the share of ties).
+"""
 
 from __future__ import annotations
 
@@ -67,6 +71,7 @@ class MarkovChain(Aggregator):
 
     @property
     def _needs_whole_rankings(self) -> bool:  # type: ignore[override]
+        # Variant 2 draws whole rankings; for the others, counts of all pairs of labels are enough.
         return self.variant == 2
 
     def _spec(self) -> Spec:
@@ -124,9 +129,10 @@ class TauX(Aggregator):
     Among bucket orders of equal value, those with more ties are preferred: labels about which nothing is known, and
     labels that the rankings do not distinguish, are tied. Labels with equal net preference are ordered by the net
     preference among these labels only, then by the sum of their signed squared leads over all other labels, where the
-    lead of u over v is the share of u before v minus the share of v before u. The cut keeps labels together that are
-    still equal; the local and the exact search order them by their sorted shares against all other labels, and by
-    column only where these shares are equal. ``explain`` says whether the optimum is unique, if the search can tell.
+    lead of u over v is the share of u before v minus the share of v before u. Labels that are equal by all of these are
+    always tied by search ``"cut"``. The other searches order them by the sorted list of their shares against all other
+    labels, and by column if these lists are equal. ``explain`` says whether the optimum is unique, if the search can
+    tell.
 
     Examples
     --------
@@ -160,7 +166,7 @@ class TauX(Aggregator):
         order = get_aggregator(self.order)
         if isinstance(order, WithBeta) and isinstance(order.beta, str):
             raise ValueError(
-                f"order is {order!r}, whose beta is chosen by a tree; expected a number for beta"
+                f"order is {order!r}, whose beta (threshold for ties) is chosen by a tree; expected a number for beta"
             )
         if not isinstance(order, WITH_SCORES):
             raise ValueError(
@@ -233,7 +239,7 @@ METHODS = tuple(_BY_NAME)
 """Names accepted by :func:`get_aggregator`."""
 
 PAPER_AGGREGATORS = METHODS[: METHODS.index("tau_x")]
-"""The methods that Wang, Alfaro and Bengs compare (ECAI 2025), in their order; their parameters are the defaults."""
+"""The methods that Wang, Alfaro and Bengs compare (ECAI 2025), in the order of the paper, with default parameters."""
 
 
 def get_aggregator(method: str | Aggregator, /, **params: Any) -> Aggregator:

@@ -96,7 +96,7 @@ class Kemeny(Aggregator):
         nothing. The problem is first divided into independent parts. When the rankings largely agree, the parts are
         small, and hundreds of labels are solved exactly.
     time_limit : float, optional
-        Seconds after which an exact search ends with the best bucket order found.
+        Seconds after which an exact search ends with the best bucket order found; by default it has no limit.
     label_weights : sequence of float, optional
         Weight per label, 0 or from 1e-70 to 1e70; a pair weighs the product of its labels' weights.
 

@@ -1,6 +1,7 @@
 """Aggregators with a threshold for ties: Borda, Copeland and bucket pivot.
 
-They use the pair order matrix: the share of rankings that place a label u before a label v, ties counting half.
+They use the pair order matrix, whose entry (u, v) is the share of rankings that place label u before label v, where
+ties count half.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class WithBeta(Aggregator):
     _method: ClassVar[str]
     _default_beta: ClassVar[float]
     _candidates: ClassVar[tuple[float, ...]] = tuple(round(0.05 * step, 2) for step in range(11))
-    """Thresholds that a tree tries for beta "auto"; the default is for methods that tie all labels at 0.5 and above."""
+    """Thresholds that a tree tries for beta "auto"; by default for methods that tie all labels at 0.5 and above."""
 
     def __post_init__(self) -> None:
         if isinstance(self.beta, str):
@@ -69,14 +70,14 @@ class WithBeta(Aggregator):
     def _spec(self) -> Spec:
         if isinstance(self.beta, str):
             raise ValueError(
-                f"{self!r} has beta 'auto', which only a tree chooses; expected a number here"
+                f"{self!r} has beta 'auto', a threshold for ties that only a tree chooses; expected a number here"
             )
         return self._method, self.beta
 
 
 @dataclass(frozen=True)
 class Borda(WithBeta):
-    """Labels ordered by the sum of their shares in the pair order matrix, without the diagonal.
+    """Labels ordered by the sum of their row of the pair order matrix, without the diagonal.
 
     A label joins the bucket of the label before it when their scores differ by at most `beta`.
 
@@ -113,8 +114,8 @@ class Borda(WithBeta):
 class Copeland(WithBeta):
     """Labels ordered by their number of won comparisons; a draw counts half.
 
-    A label wins against another when its share in the pair order matrix is above 0.5 + `beta`, and draws when the share
-    is within `beta` of 0.5; labels of equal score are tied.
+    A label wins against another when its share of rankings before the other, ties counting half, is above 0.5 + `beta`,
+    and draws when this share is within `beta` of 0.5; labels of equal score are tied.
 
     Parameters
     ----------

@@ -1,4 +1,8 @@
-"""Checks whether a tree or a forest can use an aggregator: after smoothing or averaging there are no rankings left."""
+"""Checks whether a tree or a forest can use an aggregator.
+
+Without smoothing, the leaves of a tree keep rankings. After smoothing, and in a forest, only pair shares are left: for
+each pair of labels, the shares of rankings that place the first before, tied with, or after the second.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +31,7 @@ def check_for_forest(aggregator: Aggregator) -> Aggregator:
         )
     if getattr(aggregator, "beta", None) == "auto":
         raise ValueError(
-            f"{aggregator!r} has beta 'auto', which only a tree chooses; expected a number for a forest"
+            f"{aggregator!r} has beta 'auto', a threshold for ties that only a tree chooses; "
+            "expected a number for a forest"
         )
     return aggregator

@@ -78,7 +78,7 @@ class PartialLabelRankingBaseline(LabelRanker):
         strategy = one_of(self.strategy, "strategy", STRATEGIES)
         aggregator = as_aggregator(self.aggregator)
         aggregator._check_label_count(positions.shape[1])
-        # Raises for beta "auto", which only a tree chooses.
+        # Raises for beta "auto", a threshold for ties that only a tree chooses.
         aggregator._spec()
         # A tree with only a root keeps all rankings, so it can predict their consensus by any aggregator.
         root = _core.Tree.fit(

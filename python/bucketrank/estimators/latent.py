@@ -1,7 +1,8 @@
 """Base classes of estimators that predict pair shares, and of those that derive them from a latent model.
 
-Pair shares are the shares of before, tied and after of each pair of labels. A latent model has a utility per label,
-which is larger for better labels, and a tie term, which is larger for labels that are tied more often.
+Pair shares are, for each pair of labels, the shares of rankings that place the first before, tied with, or after the
+second. A latent model has a utility per label, which is larger for better labels, and a tie term per label, which is
+larger for labels that are tied more often.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class PairShareRanker(LabelRanker):
         """Return the pair shares of checked rows."""
 
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict the shares of before, tied and after for each pair of labels.
+        """Predict the shares of rankings that place one label of a pair before, tied with, or after the other.
 
         Parameters
         ----------
@@ -47,12 +48,12 @@ class PairShareRanker(LabelRanker):
     def _check_aggregator(self, aggregator: Aggregator) -> Aggregator:
         if aggregator._needs == "rankings":
             raise ValueError(
-                f"{aggregator!r} needs rankings, but {type(self).__name__} predicts shares of pairs; "
+                f"{aggregator!r} needs rankings, but {type(self).__name__} predicts pair shares; "
                 f"expected {PAIR_SHARE_AGGREGATORS}"
             )
         if needs_beta(aggregator):
             raise ValueError(
-                f"{aggregator!r} has beta 'auto', which only a tree chooses; "
+                f"{aggregator!r} has beta 'auto', a threshold for ties that only a tree chooses; "
                 f"expected a number for {type(self).__name__}"
             )
         return aggregator
@@ -63,7 +64,7 @@ class LatentRanker(PairShareRanker, ScoreRanker):
 
     @abstractmethod
     def _latent_values(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return, for checked rows, the utilities of all labels followed by their tie terms."""
+        """Return, for checked rows, the utilities of all labels followed by the tie terms of all labels."""
 
     @abstractmethod
     def _compared_labels(self) -> NDArray[np.bool_]:
@@ -95,7 +96,7 @@ class LatentRanker(PairShareRanker, ScoreRanker):
         Returns
         -------
         ndarray or DataFrame of shape (n_samples, n_labels)
-            The share of ties between two labels is proportional to the exponential of the sum of their tie terms.
+            The share of ties between two labels is proportional to the exponential of the sum of the two tie terms.
         """
         return self._in_container(self._latent_values(self._features(X))[:, self.n_labels_in_ :], X)
 
@@ -110,7 +111,7 @@ class LatentRanker(PairShareRanker, ScoreRanker):
     def _positions_of(
         self, latent_values: NDArray[np.float64], aggregators: list[Aggregator]
     ) -> list[NDArray[np.int64]]:
-        """Return the positions by each aggregator for the results of `_latent_values`."""
+        """Return the positions by each aggregator for utilities and tie terms as `_latent_values` returns them."""
         compared, n_jobs = self._compared_labels(), resolve_n_jobs(self.n_jobs)
         return [
             _core.aggregate_scores(aggregator._spec(), latent_values, compared, n_jobs)
