@@ -338,9 +338,11 @@ class LabelRanker(BaseEstimator):
 
 
 def pair_order_of(shares: NDArray[np.float64], n_labels: int) -> NDArray[np.float64]:
-    """Convert pair shares, the shares of before, tied and after of each pair of labels, to pair order matrices.
+    """Convert pair shares to pair order matrices.
 
-    Entry (u, v) is the share of u before v plus half the share of ties; 0.5 on the diagonal and if all shares are 0.
+    Pair shares are, per pair of labels, the shares of rankings with the first before, tied with, and after the second.
+    Entry (u, v) of a matrix is the share of u before v plus half the share of ties; 0.5 on the diagonal and for pairs
+    whose shares are all 0.
     """
     first, second = np.triu_indices(n_labels, 1)
     before, tied, after = shares[..., 0], shares[..., 1], shares[..., 2]

@@ -1,4 +1,7 @@
-"""``beta="auto"``: choose the threshold for ties of an aggregator by cross-validation within the training data."""
+"""Choice of beta, the threshold for ties of an aggregator, by cross-validation within the training data.
+
+Used for trees whose aggregator has ``beta="auto"``. The smaller beta, the fewer labels are tied.
+"""
 
 from __future__ import annotations
 
@@ -91,9 +94,10 @@ def _unsmoothed_scores(
     shape: tuple[int, int, int],
     n_folds: int,
 ) -> list[float] | None:
-    """Return the mean score of each candidate over the folds, for trees whose leaves keep rankings.
+    """Return the mean score of each candidate over the folds, for trees without shrinkage and soft routing.
 
-    Trees are grown with the aggregator `default`. None when a fold cannot be scored.
+    Trees are grown with the aggregator `default`; the candidates are applied to the rankings in the leaves. None when a
+    fold cannot be scored.
     """
     rows, features, labels = shape
     n_used = min(_USED_FOLDS, n_folds)
@@ -129,7 +133,7 @@ def _smoothed_scores(
     data: tuple[NDArray[np.float64], Positions, NDArray[np.float64] | None],
     n_folds: int,
 ) -> list[float] | None:
-    """Return the scores as :func:`_unsmoothed_scores`, for trees with shrinkage or soft routing."""
+    """Return what :func:`_unsmoothed_scores` returns, for trees with shrinkage or soft routing."""
     X, Y, weights = data
     fold_of = _core.fold_of_rows(len(Y), n_folds, _SEED, 0)
     by_fold = []
@@ -144,6 +148,7 @@ def _smoothed_scores(
         predictions = inner._positions_from_pair_orders(X[test], candidates)
         truth, truth_weights = Y[test], None if weights is None else weights[test]
         try:
+            # Each row is scored on the labels that it ranks.
             by_fold.append([_core.tau_x_ranked(truth, p, truth_weights) for p in predictions])
         except ValueError:  # no held-out row ranks two labels
             return None

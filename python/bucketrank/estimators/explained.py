@@ -1,6 +1,7 @@
 """Base classes of estimators that give each label a score and explain it by SHAP values.
 
-Some scores are sums of pair shares, the shares of before, tied and after of each pair of labels.
+Some scores are sums of pair shares: for each pair of labels, the shares of rankings that place the first before, tied
+with, or after the second.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ class ScoreRanker(LabelRanker):
     def predict_label_scores(self, X: Any) -> NDArray[np.float64]:
         """Predict the score of each label that :meth:`shap_values` explains.
 
-        Trees and forests: the Borda score, the sum over all other labels of the share of before plus half of the
-        share of tied. Boosters and linear models: the utility of their latent model.
+        Trees and forests: the Borda score, which adds up over all other labels the share of rankings that place the
+        label before the other one, plus half of the share that ties them. Boosters and linear models: the utility of
+        the label, a number that is larger for better labels.
 
         Parameters
         ----------
@@ -104,7 +106,7 @@ class EstimatedScoreRanker(LabelRanker):
 
     @abstractmethod
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict the shares of before, tied and after of each pair of labels."""
+        """Predict the shares of rankings that place one label of a pair before, tied with, or after the other."""
 
     @abstractmethod
     def _estimate_shap_values(
@@ -126,11 +128,11 @@ class EstimatedScoreRanker(LabelRanker):
         Returns
         -------
         ndarray of shape (n_samples, n_labels)
-            The Borda score of the predicted shares: the sum over all other labels of the share of before plus half of
-            the share of tied. From 0 to n_labels - 1.
+            The Borda score of the predicted shares: the sum over all other labels of the share of rankings that place
+            the label before the other one, plus half of the share that ties them. From 0 to n_labels - 1.
         """
         shares = self.predict_pair_shares(X)
-        # The diagonal is ½.
+        # Each row sum contains the ½ on the diagonal.
         scores: NDArray[np.float64] = pair_order_of(shares, self.n_labels_in_).sum(axis=2) - 0.5
         return scores
 

@@ -47,8 +47,9 @@ _ROWS_AT_ONCE = 1000
 class PartialLabelRankingForest(ScoreRanker):
     r"""A forest of trees whose predicted pair shares are averaged.
 
-    Each tree predicts the shares of before, tied and after for each pair of labels; the forest averages these shares,
-    and the aggregator turns them into a bucket order, by default the one with the largest expected :math:`\tau_X`.
+    Each tree predicts pair shares: for each pair of labels, the shares of rankings that place the first before, tied
+    with, or after the second. The aggregator turns the averages into a bucket order, by default the one with the
+    largest expected :math:`\tau_X`.
 
     Parameters
     ----------
@@ -103,8 +104,7 @@ class PartialLabelRankingForest(ScoreRanker):
     feature_importances_ : ndarray of shape (n_features,)
         Mean share of each feature in the decrease of impurity.
     categories_ : dict
-        For each categorical feature, by index, its categories in the order learnt in fit; a split sends the first
-        ones left. Empty without categories.
+        By the index of each categorical feature: its categories, in an order learnt from the rankings. May be empty.
     n_features_in_, n_labels_in_ : int
         Numbers of features and labels.
     feature_names_in_, label_names_in_ : ndarray
@@ -220,7 +220,7 @@ class PartialLabelRankingForest(ScoreRanker):
         self._data = data
 
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict the shares of before, tied and after for each pair of labels.
+        """Predict the shares of rankings that place one label of a pair before, tied with, or after the other.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class PartialLabelRankingForest(ScoreRanker):
         return self.forest_.pair_shares(values, self.shrinkage_strength_, False, n_jobs)
 
     def predict_oob_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict the shares of the training rows, each by the trees whose bootstrap sample does not contain it.
+        """Predict the pair shares of each training row by the trees whose bootstrap sample does not contain it.
 
         Parameters
         ----------
@@ -265,7 +265,7 @@ class PartialLabelRankingForest(ScoreRanker):
         Returns
         -------
         ndarray of shape (n_samples, n_labels, n_labels)
-            The share of before plus half the share of tied; 0.5 on the diagonal.
+            Entry (u, v) is the share of rankings with u before v plus half of the ties; 0.5 on the diagonal.
         """
         return pair_order_of(self.predict_pair_shares(X), self.n_labels_in_)
 

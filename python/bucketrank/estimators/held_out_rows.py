@@ -33,10 +33,10 @@ _LINEAR_ROWS = 4000
 def draw_parts(
     positions: Positions, n_parts: int | None, draws: np.random.RandomState
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the part of each row, and the number of fits of a booster and a linear model: one per part, or one more.
+    """Return the part of each row, and how often a booster and a linear model are fitted: once per part, or once more.
 
-    If `n_parts` is None, the number of parts depends on the number of comparisons. If that gives the largest
-    number of parts, the data are few: there is one more fit, on all rows, and only its models predict.
+    If `n_parts` is None, the number of parts depends on the number of comparisons. If it is then the largest number
+    possible, the data are few: there is one more fit, on all rows, and only the models of this fit predict.
     """
     wanted = _count_parts(positions) if n_parts is None else n_parts
     part_of: NDArray[np.int64] = draws.permutation(len(positions)) % max(

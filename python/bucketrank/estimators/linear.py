@@ -45,7 +45,7 @@ class PartialLabelRankingLinear(LatentRanker):
     Parameters
     ----------
     aggregator : str or Aggregator, default "tau_x"
-        Aggregator applied to the predicted shares of before, tied and after; see :func:`bucketrank.get_aggregator`.
+        Aggregator that turns the predicted shares into a bucket order; see :func:`bucketrank.get_aggregator`.
     ridge : float, default 0.1
         The penalty is half of this positive number times the sum of squared coefficients.
     intercept_ridge : float, default 0.001
@@ -97,7 +97,7 @@ class PartialLabelRankingLinear(LatentRanker):
         Change of the utilities and of the tie terms by one standard deviation of the input of a category. The columns
         are the categories in the order of ``categories_``, feature by feature.
     category_coef_standard_error_, category_tie_coef_standard_error_ : ndarray of shape (n_labels, n_categories)
-        Their standard errors, with ``standard_errors=True``.
+        Standard errors of the coefficients of categories, with ``standard_errors=True``.
     n_iter_ : int
         Number of steps of the fit.
     converged_ : bool
@@ -119,7 +119,7 @@ class PartialLabelRankingLinear(LatentRanker):
 
     Notes
     -----
-    The pairs of a ranking depend on each other. If a ranking has more than two labels, standard errors are therefore
+    The pairs of a ranking depend on each other. If any ranking has more than two labels, standard errors are therefore
     cluster-robust, with one cluster per ranking: square roots of the diagonal of the sandwich :math:`H^{-1} M H^{-1}`,
     where H holds the second derivatives of the penalised negative log-likelihood at its minimum, and M is
     :math:`G/(G-1)` times the sum of the products :math:`s s^T` of the gradients of the G rankings, plus the second
@@ -127,11 +127,11 @@ class PartialLabelRankingLinear(LatentRanker):
     gradient is multiplied by its weight. If no ranking has more than two labels, standard errors are the square roots
     of the diagonal of :math:`H^{-1}`.
     Only differences of utilities have a meaning. Because of the penalty, the coefficients of a feature and the
-    intercepts add up to 0 over the labels that were compared. Their errors are therefore those of the differences from
-    their mean over the labels; they exclude a common shift of all utilities, which the data do not determine. Other
-    coefficients that the data do not determine (those of a label that was never compared, of a constant feature, or,
-    with only two labels, of their tie terms, of which only the sum matters) have a standard error that is determined by
-    the penalty alone. The errors treat the penalty and the scale of the features as fixed.
+    intercepts add up to 0 over the labels that were compared. The standard errors are therefore those of the
+    differences from the mean over the labels; they exclude a common shift of all utilities, which the data do not
+    determine. Other coefficients that the data do not determine have a standard error that is determined by the penalty
+    alone: those of a label that was never compared, of a constant feature, and, with only two labels, of the tie terms,
+    of which only the sum matters. The errors treat the penalty and the scale of the features as fixed.
 
     Examples
     --------
@@ -274,6 +274,7 @@ class PartialLabelRankingLinear(LatentRanker):
         utilities, ties = np.split(coefficients, 2)
         sizes = np.abs(utilities - utilities.mean(axis=0)).sum(axis=0) + np.abs(ties).sum(axis=0)
         categorical = self.model_.categorical()
+        # Per input of the model, the index of its feature.
         owners = [
             *range(self.n_features_in_),
             *self.missing_indicators_.tolist(),

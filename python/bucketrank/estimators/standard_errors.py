@@ -65,12 +65,12 @@ def standard_errors(
 def _variances(
     information: Floats, products: Floats | None, compared: NDArray[np.bool_], ridge: Floats
 ) -> Floats:
-    """Return the diagonal of the covariance, without that of a common shift of the utilities of compared labels.
+    """Return the variances of all coefficients, without a common shift of the utilities of compared labels.
 
-    The covariance is the inverse of the information, or that inverse times the products times that inverse. Per input,
-    the shift is an eigenvector of the information and of the products, and its eigenvalue is the ridge. In the
-    information, this eigenvalue is raised to the size of the others, so that a small ridge does not make the inverse
-    inaccurate; the known variance of the shift is subtracted afterwards.
+    They are the diagonal of the covariance: of the inverse of the information if `products` is None, else of that
+    inverse times the products times that inverse. Per input, the shift is an eigenvector of the information and of the
+    products, with the ridge as its eigenvalue. In the information, this eigenvalue is raised to the size of the others,
+    so that a small ridge does not make the inverse inaccurate. The known variance of the shift is subtracted.
     """
     n = len(compared)
     inputs = len(ridge)

@@ -59,9 +59,10 @@ class PartialLabelRankingTree(ScoreRanker):
     max_features : int, float, {"sqrt", "log2"}, optional
         Number of features drawn per node, by default all. Features that are constant in the node are not counted.
     shrinkage : {"path", "m-estimate"}, optional
-        Shrinks the pair shares (before, tied and after) of a leaf towards the shares of its ancestors; recommended for
-        a fully grown tree (``min_samples_split=2``) with `aggregator` ``"tau_x"``. ``"path"`` adds to the shares of the
-        root the differences between child and parent along the path, each divided by 1 + s / N, where s is
+        Shrinks the pair shares of a leaf (for each pair of labels, the shares of rankings that place the first before,
+        tied with, or after the second) towards the pair shares of its ancestors; recommended for a fully grown tree
+        (``min_samples_split=2``) with `aggregator` ``"tau_x"``. ``"path"`` adds to the shares of the root the
+        differences between child and parent along the path, each difference divided by 1 + s / N, where s is
         `shrinkage_strength` and N is the weight of the parent's rows that rank both labels. ``"m-estimate"`` adds the
         shares of the parent with a weight of `shrinkage_strength` rows.
     shrinkage_strength : float, optional
@@ -241,7 +242,7 @@ class PartialLabelRankingTree(ScoreRanker):
         return pair_order_of(self.predict_pair_shares(X), self.n_labels_in_)
 
     def predict_pair_shares(self, X: Any) -> NDArray[np.float64]:
-        """Predict the shares of before, tied and after for each pair of labels.
+        """Predict the shares of rankings that place one label of a pair before, tied with, or after the other.
 
         Parameters
         ----------
@@ -375,7 +376,10 @@ class PartialLabelRankingTree(ScoreRanker):
     def _positions_from_pair_orders(
         self, values: NDArray[np.float64], aggregators: list[Aggregator]
     ) -> list[NDArray[np.int64]]:
-        """Return what `_positions` returns, for aggregators of pair orders; shares are smoothed once for all."""
+        """Return what `_positions` returns, for aggregators that need only the pair order matrix of each leaf.
+
+        The pair shares of the leaves are smoothed once for all aggregators. Needs a tree with smoothing.
+        """
         tree, n_jobs, smoothing = self.tree_, resolve_n_jobs(self.n_jobs), self._smoothing
         assert smoothing is not None
         if self._soft:

@@ -19,7 +19,7 @@ __all__ = ["OTHER_LABELS", "NodeColours", "node_colours"]
 _PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
 _GREY = "#888888"
 _PALEST, _STRONGEST = 0.15, 0.75
-"""Share of the hue in its mixture with white: in nodes as impure as the root, and in pure nodes."""
+"""Share of the hue in its mixture with white: in nodes at least as impure as the root, and in pure nodes."""
 
 _MOST_TIED = 3
 """Largest number of labels tied for first whose hues are mixed."""
@@ -38,9 +38,10 @@ class NodeColours(NamedTuple):
 def node_colours(tree: PartialLabelRankingTree, nodes: NDArray[np.int64]) -> NodeColours:
     """Return the colours of nodes of a fitted tree.
 
-    A node has the colour of the first label of its consensus, or the mean colour of two or three labels that are tied
-    for the first place; it is grey if more than three labels, or all, are tied. The consensus of an inner node is that
-    by :class:`bucketrank.TauX`. The stronger the colour, the smaller the impurity compared with the root. Labels that
+    A node has the colour of the first label of its consensus, the bucket order that an aggregator makes of its
+    rankings, or the mean colour of two or three labels that are tied
+    for the first place; it is grey if more than three labels, or all, are tied. Inner nodes are aggregated by
+    :class:`bucketrank.TauX`. The stronger the colour, the smaller the impurity compared with the root. Labels that
     are first in the most rows have their own colours; the others are grey.
     """
     node_arrays = tree.tree_.nodes()

@@ -86,9 +86,9 @@ def _to_int_or_float(value: Any, name: str) -> Any:
 
 
 def smoothing_of(tree: Any) -> tuple[str, float] | None:
-    """Return the smoothing of leaf shares: kind and strength of shrinkage.
+    """Return the kind and the strength of the smoothing of leaves: shrinkage, or averages by soft routing.
 
-    The kind is "none" for soft routing without shrinkage; None if there is neither.
+    The kind is "none" for soft routing without shrinkage. The result is None if there is neither.
     """
     kind, strength = tree.shrinkage, tree.shrinkage_strength
     if kind is None:
