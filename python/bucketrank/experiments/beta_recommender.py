@@ -69,6 +69,7 @@ class BetaRecommender(BaseEstimator):
         self._check_aggregator()
         features, targets = [], []
         for beta_study in _as_studies(studies):
+            # A BetaStudy contains the Study with its levels and datasets.
             best, study = beta_study.best(self.aggregator), beta_study.study
             for i, level in enumerate(study.missing):
                 for j, dataset in enumerate(study.datasets):
@@ -76,7 +77,7 @@ class BetaRecommender(BaseEstimator):
                     targets.append(best[i, j])
         if len(targets) < 2:
             raise ValueError(
-                f"the number of pairs of a dataset and a level is {len(targets)}; "
+                f"the number of pairs of a dataset and a level of missing labels is {len(targets)}; "
                 "expected at least 2 to fit the regression"
             )
         model = LinearRegression().fit(np.array(features), np.array(targets))

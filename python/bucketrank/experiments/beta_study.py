@@ -32,7 +32,7 @@ BETAS = tuple(round(0.1 * step, 1) for step in range(21))
 """Default thresholds."""
 
 LEVELS = tuple(round(0.1 * step, 1) for step in range(7))
-"""Default levels of missing labels: probabilities of dropping a label of a training ranking."""
+"""Default levels of missing labels; a level is the probability of dropping each label of a training ranking."""
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ def beta_study(
 
 
 def _short_names(aggregators: Any) -> list[str]:
-    """Return the short names of aggregators, such as "borda"; their own thresholds are ignored."""
+    """Return the short names of aggregators, such as "borda"; the thresholds of the given aggregators are ignored."""
     names = []
     for item in _as_list(aggregators):
         aggregator = get_aggregator(item)
@@ -326,6 +326,7 @@ def _as_list(given: Any) -> list[Any]:
 
 
 def _meta_features(plan: Plan, data: Dataset, level: float) -> MetaFeatures:
+    """Return the mean meta-features of the training data in the first repeat."""
     seed = plan.dataset_seed(data.name)
     jobs = [Job(data.name, level, 0, fold, "tree") for fold in range(plan.n_folds)]
     folds = [training_fold(data, job, plan.n_folds, seed) for job in jobs]

@@ -1,4 +1,4 @@
-"""Run the jobs of a plan (one learner on one fold each) on an executor of `concurrent.futures`, such as Dask's.
+"""Run the jobs of a plan on an executor of `concurrent.futures`, such as Dask's; a job is one learner on one fold.
 
 Each dataset is sent to a worker once, not with every job. With Dask, the datasets are scattered to the workers. With
 other executors, each dataset is written to a file that a worker process reads once; if a worker cannot read the file,
@@ -112,7 +112,7 @@ def _run_on_worker(
 
 @contextmanager
 def _distributed_datasets(executor: Executor, plan: Plan) -> Iterator[dict[str, Any]]:
-    """Send the datasets to the workers; yield one handle per dataset, which is passed to the jobs."""
+    """Send the datasets to the workers; yield, per name of a dataset, what to pass to its jobs in place of the data."""
     client: Any = getattr(executor, "_client", None)
     if hasattr(client, "scatter"):
         names = list(plan.datasets)

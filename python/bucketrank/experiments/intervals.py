@@ -30,7 +30,7 @@ def half_widths(cube: MeanCube, n_folds: int) -> NDArray[np.float64]:
 
 
 def not_worse(study: Study) -> NDArray[np.bool_]:
-    """Mask of the methods that are not shown to be worse than the best mean of their dataset.
+    """Mask of the methods that are not shown to be worse than the method with the best mean on the same dataset.
 
     The differences from the best method on the same folds are compared with 0 by the corrected t-test of Nadeau and
     Bengio, two-sided at the significance level 0.05. The mask has one entry per level of missing labels, dataset and

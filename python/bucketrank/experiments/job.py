@@ -55,6 +55,7 @@ def training_fold(data: Dataset, job: Job, n_folds: int, seed: int) -> Fold:
     missing_seed, learner_seed = _core.split_seeds(seed, job.missing, job.repeat, job.fold)
     Y = data.Y[~held_out]
     if job.missing > 0:
+        # The core writes 0 for dropped labels.
         Y = np.asarray(
             zeros_to_nan(_core.drop_labels(Y, job.missing, missing_seed)), dtype=np.float64
         )
@@ -71,13 +72,14 @@ class TreeJobs:
         self.jobs: list[Job] = []
         # Per job: index of the problem, missing, repeat, fold, index of the tree, and index of the aggregators.
         self.tasks: list[tuple[int, float, int, int, int, int]] = []
-        # Per name of a dataset: its index, and the dataset as the engine holds it.
+        # Per name of a dataset: its index, and the dataset as the engine holds it (a problem).
         self.problems: dict[str, tuple[int, _core.Problem]] = {}
         # Per shape of the training data: the index and the options of the tree.
         self.trees: dict[tuple[int, int, int], tuple[int, Any]] = {}
-        self.aggregators: list[list[Spec]] = (
-            [learner.specs_for(None)] if learner.has_fixed_aggregators else []
-        )
+        # One list of aggregators for all jobs if these are the same on every fold, else one list per job.
+        self.aggregators: list[list[Spec]] = []
+        if learner.has_fixed_aggregators:
+            self.aggregators.append(learner.specs_for(None))
 
     def add(self, data: Dataset, job: Job, seed: int) -> None:
         """Add a job. `seed` is the seed of the dataset."""
@@ -109,6 +111,7 @@ class TreeJobs:
             self.tasks,
             {
                 "trees": [options for _, options in self.trees.values()],
+                # A threshold for ties, beta, that is chosen from data has its default value while the tree grows.
                 "tree_aggregator": with_default_beta(
                     get_aggregator(self.learner.tree.aggregator)
                 )._spec(),
@@ -130,6 +133,7 @@ def _outcomes(
     buckets_true: float,
     rows: list[tuple[float, float, float]],
 ) -> list[Outcome]:
+    """Return one outcome per aggregator; `rows` holds tau_x, number of buckets and seconds of each."""
     return [
         Outcome(tau_x, buckets, buckets_true, leaves, depth, tree_seconds, seconds)
         for tau_x, buckets, seconds in rows

@@ -32,7 +32,7 @@ _WITHOUT_EFFECT = ("n_jobs", "verbose", "random_state")
 class Outcome(NamedTuple):
     """Scores of one method on the held-out rows, size of the model, and times.
 
-    `consensus_seconds` is the time for the consensus of the leaves, or of a RankerLearner the time to predict.
+    `consensus_seconds` is the time for the consensus of the leaves, or, for a RankerLearner, the time to predict.
     """
 
     tau_x: float
@@ -57,7 +57,10 @@ class Fold(NamedTuple):
 
 @runtime_checkable
 class AggregatorRule(Protocol):
-    """Chooses an aggregator from the training data of each fold, such as a BetaRecommender."""
+    """Chooses an aggregator from the training data of each fold.
+
+    An example is a BetaRecommender, which recommends beta, the threshold up to which an aggregator ties labels.
+    """
 
     def aggregator_for(self, X: Any, Y: Any) -> Aggregator:
         """Return the aggregator for these training data."""
@@ -82,7 +85,10 @@ class TreeLearner:
         )
 
     def specs_for(self, fold: Fold | None) -> list[Spec]:
-        """Return the aggregators in the format of the Rust engine; those chosen from training data need a fold."""
+        """Return the aggregators in the format of the Rust engine.
+
+        Aggregators that are chosen from the training data need a fold; None if all aggregators are fixed.
+        """
         specs = []
         for aggregator in self.aggregators.values():
             chosen = aggregator
@@ -164,7 +170,7 @@ class RankerLearner:
             return [ranker.predict]
         if hasattr(ranker, "with_aggregator"):
             return [ranker.with_aggregator(a).predict for a in self.aggregators.values()]
-        return [partial(_by_pair_order, ranker, a) for a in self.aggregators.values()]
+        return [partial(_predict_by_pair_order, ranker, a) for a in self.aggregators.values()]
 
 
 Learner = TreeLearner | RankerLearner
@@ -218,7 +224,7 @@ def _main_learner(tree: Any, aggregators: Any) -> Learner:
     if by_itself:
         return RankerLearner(type(tree).__name__, tree, None)
     named = _named_aggregators(aggregators)
-    if _is_shared_tree(tree):
+    if _can_share_tree(tree):
         return TreeLearner(tree, named)
     name = type(tree).__name__
     for method, aggregator in named.items():
@@ -245,7 +251,7 @@ def _main_learner(tree: Any, aggregators: Any) -> Learner:
     return RankerLearner(name, tree, fixed)
 
 
-def _is_shared_tree(tree: Any) -> bool:
+def _can_share_tree(tree: Any) -> bool:
     """Whether the Rust engine can fit this tree once for all aggregators; a subclass may predict differently."""
     is_exact_type = type(tree) is PartialLabelRankingTree
     return is_exact_type and tree.shrinkage is None and tree.routing == "hard"
@@ -284,6 +290,7 @@ def _name_of(aggregator: Aggregator) -> str:
 
 
 def _describe(ranker: Any) -> str:
+    """Return the class of an estimator and the parameters that affect its results."""
     params = {
         key: value
         for key, value in sorted(ranker.get_params().items())
@@ -295,7 +302,8 @@ def _describe(ranker: Any) -> str:
     return f"{type(ranker).__module__}.{type(ranker).__qualname__}({listed})"
 
 
-def _by_pair_order(ranker: Any, aggregator: Aggregator, X: Any) -> Any:
+def _predict_by_pair_order(ranker: Any, aggregator: Aggregator, X: Any) -> Any:
+    """Apply an aggregator to predicted pair order matrices: shares of u before v, ties counting half."""
     return aggregator.aggregate_pair_order(ranker.predict_pair_order(X))
 
 
@@ -311,4 +319,5 @@ def _check_complete(predicted: Positions, fold: Fold) -> None:
 
 
 def _call_if_available(ranker: Any, method: str) -> float:
+    """Return the number that a method of the ranker returns; NaN if there is no such method."""
     return float(getattr(ranker, method)()) if hasattr(ranker, method) else float("nan")

@@ -135,7 +135,7 @@ class MeanCube:
     def scores(
         self, level: int, *, higher_is_better: bool = True, zero_is_best: bool = False
     ) -> ScoreTable:
-        """Return one level as a table for statistics; the error lists the incomplete cells."""
+        """Return the means of one level as a table for statistical tests; the error lists the incomplete cells."""
         incomplete = [
             f"{self.methods[j]} on {self.datasets[i]} ({self.count[level, i, j]} of {self.expected})"
             for i, j in np.argwhere(self.count[level] < self.expected).tolist()
@@ -158,7 +158,10 @@ class MeanCube:
     def finished_scores(
         self, level: int, *, higher_is_better: bool = True, least: int = 2
     ) -> ScoreTable | None:
-        """Return one level for the finished datasets; None with fewer than `least` of them or fewer than 2 methods."""
+        """Return the means of one level for its finished datasets.
+
+        None if fewer than `least` datasets are finished, or if there are fewer than 2 methods.
+        """
         rows = self.finished(level)
         if len(rows) < least or len(self.methods) < 2:
             return None
@@ -184,7 +187,7 @@ def bucket_error_means(study: Study) -> MeanCube:
 
 
 def training_time_means(study: Study) -> MeanCube:
-    """Average the seconds of a fold: growing the tree and the consensus of its leaves, or fitting and predicting."""
+    """Average the seconds per fold: for a tree to grow it and aggregate its leaves, else to fit and to predict."""
     seconds = study.columns["fit_seconds"] + study.columns["consensus_seconds"]
     return MeanCube.of(study, "seconds", seconds)
 

@@ -16,7 +16,10 @@ from bucketrank.experiments.learners import Outcome
 from bucketrank.experiments.plan import FORMAT, Job
 
 KEYS = ("dataset", "missing", "method", "repeat", "fold")
+"""Columns that identify a result; ``missing`` is the share of labels dropped from the training rankings."""
+
 COLUMNS = (*KEYS, *Outcome._fields)
+"""All columns of a result."""
 _STORED = (*COLUMNS, "learner", "n_results", "checksum")
 """Columns of the file: a result, the learner of its job, the number of results of the job, and a checksum."""
 
@@ -24,7 +27,7 @@ _REQUIRED = {"datasets": dict, "missing": list, "methods": list, "n_repeats": in
 """Settings that are required to read the results, and their types."""
 
 Row: TypeAlias = tuple[Any, ...]
-"""A row of results, in the order of COLUMNS."""
+"""A result, in the order of COLUMNS."""
 
 _WAIT_SECONDS = 60
 """Time that a process waits for another process to finish writing."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _COLUMNS = ["dataset", "missing", "method", "tau_x_mean", "tau_x_sd", "best", "near_best"]
+"""Columns of the CSV text and the data frame; ``missing`` is the level, the share of dropped labels."""
 
 _TERMINAL = 80
 """Width of a terminal in characters; methods that do not fit are continued in further blocks."""
@@ -48,6 +49,8 @@ class Summary(MeanCube):
 
     Examples
     --------
+    The baseline ``"all_tied"`` is compared by default.
+
     >>> from bucketrank.experiments import compare
     >>> summary = compare(["iris"], ["borda"], missing=0, n_repeats=1, n_folds=5).summary()
     >>> summary.methods, summary.mean.shape
@@ -55,7 +58,7 @@ class Summary(MeanCube):
     """
 
     def to_text(self, *, colour: bool = False) -> str:
-        """Return the tables for a terminal.
+        """Return one table per level for a terminal: a row per dataset, a column per method.
 
         Parameters
         ----------
@@ -65,7 +68,8 @@ class Summary(MeanCube):
         Returns
         -------
         str
-            The best of a row is marked ``*``; ``~`` marks methods whose interval overlaps the interval of the best.
+            The best of a row is marked ``*``; ``~`` marks methods whose interval, mean ± 1.96 standard deviations,
+            overlaps the interval of the best.
         """
         return "\n\n".join(self._level_text(level, colour) for level in range(len(self.missing)))
 
@@ -88,6 +92,7 @@ class Summary(MeanCube):
                 Table(
                     f"tau_x ± standard deviation, {percent(missing)} of the training labels missing",
                     (Column.of("dataset", self.datasets), *columns),
+                    # The legend: what a marked cell and a cell in bold mean.
                     meaning="interval overlaps that of the best",
                     best_meaning="best of the dataset",
                 )
@@ -95,6 +100,7 @@ class Summary(MeanCube):
         return tables
 
     def _cells(self) -> tuple[NDArray[Any], ...]:
+        """Return the arguments of `Column.with_spread` for all cells: mean, spread, is marked, is best."""
         return self.mean, self.sd, self.near_best, self.best
 
     def to_dict(self) -> dict[str, Any]:
@@ -233,6 +239,7 @@ def _decimals(value: float) -> str:
 
 
 def _paint(text: str, best: bool, near: bool, colour: bool) -> str:
+    """Return a cell in bold if it is the best, and dimmed if it is not near the best either."""
     if not colour or (near and not best):
         return text
     return f"{_BOLD if best else _DIM}{text}{_PLAIN}"
