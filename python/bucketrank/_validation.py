@@ -29,7 +29,7 @@ Positions: TypeAlias = NDArray[np.int64] | NDArray[np.float64]
 _MAX_SEED = 2**64 - 1
 _FLOAT = np.dtype(np.float64)
 NATIVE = frozenset((_FLOAT, np.dtype(np.int64)))
-"""The array types that the Rust core reads without a copy."""
+"""The dtypes of arrays that the Rust core reads without a copy."""
 
 
 class Entries(NamedTuple):
@@ -208,7 +208,7 @@ def at_least(value: Any, name: str, least: int) -> int:
 
 
 def bounded_count(value: Any, name: str) -> int:
-    """Return a whole number from 1 to the largest count of the core; larger counts are rejected, not clipped."""
+    """Return a whole number from 1 to the largest count that the core accepts; larger counts are rejected."""
     return _core.check_bounded_count(name, as_whole(value, name))
 
 

@@ -1,4 +1,8 @@
-"""Reader of CSV tables of numbers; errors name file, line and column."""
+"""Reader of CSV tables of numbers; errors name file, line and column.
+
+A row has features and a ranking: one column per label with its position (1 is best, equal positions are ties), which
+may be missing.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +79,7 @@ class CsvTable:
         return BadFileError(f"{self.name}, line {self._header_line}: {reason}")
 
     def weight_error(self, error: RankingError, column: int) -> BadFileError:
-        """Return an error about the weights in a column, with the line of the file instead of the row."""
+        """Return an error about a column of row weights; names the line in the file instead of the index of the row."""
         line = ""
         if error.row is not None:
             rows = itertools.islice(records(self.name, self._text), 1, None)
@@ -94,8 +98,8 @@ class CsvTable:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Read the columns of the features (finite numbers) and of the labels (positions, NaN for missing labels).
 
-        In messages, `row` is the noun for a row and `value` for the cell of a feature. An empty cell of a
-        feature is an error, or NaN with `allow_missing`.
+        In messages, `row` is the noun for a row and `value` for the cell of a feature. A missing value of a feature
+        is NaN with `allow_missing`, else an error.
         """
         values = self._read_fast(features, labels)
         if values is not None and (allow_missing or not np.isnan(values[0]).any()):
@@ -227,7 +231,7 @@ def is_position_row(line: str) -> bool:
     try:
         cells = next(csv.reader([line]))
     except csv.Error:
-        # The cell is too long; reading the table reports its place.
+        # The cell is too long; reading the table reports its line and column.
         return True
     return all(_is_number(cell.strip()) or cell.strip().lower() in _MISSING for cell in cells)
 
@@ -276,7 +280,7 @@ def _has_text(cells: Sequence[str]) -> bool:
 
 
 def _is_number(word: str) -> bool:
-    """Whether a stripped cell is a number; ``inf``, for labels outside a top-k list, is a number."""
+    """Whether a stripped cell is a number; ``inf``, the position of labels outside a top-k list, is a number."""
     return _NUMBER.fullmatch(word) is not None
 
 
@@ -338,7 +342,7 @@ def _dense(Y: NDArray[np.float64]) -> NDArray[np.float64]:
 def _checked_positions(
     name: str, Y: NDArray[np.float64], lines: Sequence[int], columns: Sequence[CsvColumn]
 ) -> NDArray[np.float64]:
-    """Return positions without gaps, as `_dense`; the error for an invalid one names its line and column."""
+    """Return positions as :func:`_dense` does; the error for an invalid one names its line and column."""
     try:
         return _dense(Y)
     except RankingError as error:

@@ -42,7 +42,8 @@ class Comparisons(ReadOnlyArrays):
     groups : list
         Names of the groups.
     covariates : ndarray of shape (n_comparisons, n_covariates)
-        Covariates: for each row, value of the first label minus that of the second. May have no columns.
+        Covariates, such as the length of an answer: for each row, the value of the first label minus that of the
+        second. May have no columns.
     covariate_names : list of str
         Names of the covariates.
 

@@ -48,11 +48,12 @@ def from_comparisons(
         Voter, prompt or task of each row. Rows of a group may depend on each other: whole groups are resampled, and
         standard errors are robust against this dependence.
     covariates : array-like or DataFrame of shape (n_comparisons, n_covariates), mapping, or list of str, optional
-        Numbers per row, value of the first label minus that of the second.
+        Numbers per row, such as a difference in length: the value of the first label minus that of the second.
     outcomes : mapping, optional
         From values of `outcome` to ``"first"``, ``"second"`` or ``"tie"``; for spellings that are not known.
     data : DataFrame, optional
-        `first`, `second`, `outcome`, `weight`, `group` and `covariates` are then names of its columns.
+        Table of the comparisons; `first`, `second`, `outcome`, `weight`, `group` and `covariates` are then names of
+        its columns.
 
     Returns
     -------
@@ -105,7 +106,7 @@ class _FrameColumns:
         self.data = data
 
     def check_different(self, **names: Any) -> None:
-        """Raise if two arguments name the same column: winners that are read as labels give a wrong board."""
+        """Raise if two arguments name the same column, because labels that are read as outcomes give wrong results."""
         hashable = {
             argument: name for argument, name in names.items() if isinstance(name, Hashable)
         }

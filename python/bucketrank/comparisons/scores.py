@@ -86,7 +86,10 @@ def _rank(scores: NDArray[np.float64], tolerance: float, positions: NDArray[np.f
 
 
 def _read(table: Any) -> tuple[NDArray[np.float64], list[Any]]:
-    """Return the scores, one row per item and one column per task, and the names of the items."""
+    """Return the scores, one row per item and one column per task, and the names of the items.
+
+    The argument ``entries=NUMBERS`` of `as_number_array` chooses the words of its messages.
+    """
     if is_frame(table) and set(_LONG_COLUMNS) == set(table.columns):
         return _read_long(table)
     array = np.asarray(as_number_array(table, "table", entries=NUMBERS), dtype=np.float64)
