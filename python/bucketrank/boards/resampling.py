@@ -1,4 +1,4 @@
-"""The function that makes a leaderboard from comparisons, rankings or counts."""
+"""The function that makes a leaderboard from comparisons of two labels, rankings, or counts of comparisons."""
 
 from __future__ import annotations
 
@@ -123,6 +123,7 @@ def leaderboard(
         sample = _core.resample_scores(spec, core_data, sampling, _Counter(advance))
     scores, resampled, tolerance = _scale(aggregator, labels, sample)
     components = _core.connected_components(counts._input())
+    # Ranks, tiers, and which labels are ahead of which.
     separation = _core.separate_labels(
         scores,
         resampled,
@@ -171,7 +172,7 @@ class _Options:
 
     @property
     def level(self) -> float:
-        """The confidence if it holds for all pairs at once, else the critical value c, which is known in advance."""
+        """The confidence if it holds for all pairs at once, else the critical value c, which needs no resamples."""
         if self.simultaneous:
             return self.confidence
         # From the lower tail, because the upper quantile would round to 1 for a confidence close to 1.

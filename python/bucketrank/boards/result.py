@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["Leaderboard"]
 
 _MISSING_IF_ALONE = ("tier", "rank", "rank_low", "rank_high")
-"""Columns that are missing for labels that were never compared, which are alone in their component."""
+"""Columns that are missing for labels that were never compared.
+
+Such a label is alone in its component, the set of labels that are connected with it by comparisons.
+"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -39,11 +42,12 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
     labels : list
         Names of the labels, in the order of the data.
     scores, score_low, score_high : ndarray of shape (n_labels,)
-        Scores and their percentile intervals, not simultaneous over labels; NaN for labels that were never compared.
+        Scores, and percentile intervals that each hold for one label, not for all at once; NaN for labels that were
+        never compared.
     rank, rank_low, rank_high : ndarray of shape (n_labels,)
-        1 + the number of labels with a higher score, and the interval from 1 + the number of labels `ahead` of it to
-        the number of all labels minus the number of labels that it is ahead of; all within the component of the label.
-        0 for labels that were never compared.
+        1 + the number of labels with a higher score, and the interval of possible ranks: from 1 + the number of labels
+        `ahead` of the label to the number of all labels minus the number of labels that it is ahead of. Only labels of
+        the same component count. 0 for labels that were never compared.
     tier : ndarray of shape (n_labels,)
         Tier within the component, from 1: a label joins the tier unless the first label of the tier is ahead of it. 0
         for labels that were never compared.
@@ -63,7 +67,7 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
     counts : PairCounts
         How often each pair was compared, by outcome.
     resampled : ndarray of shape (n_resamples, n_labels)
-        Scores of the resamples.
+        Scores of data drawn from the rows with replacement, one row per draw.
     settings : dict
         Method, number of resamples, confidence, unit, simultaneous and random_state.
 
