@@ -50,7 +50,8 @@ class PairCounts:
     labels : sequence
         Names of the labels.
     table : array-like of shape (n_pairs, 3)
-        Weights of before, tied and after for the pairs (0, 1), (0, 2), ..., (1, 2), ...
+        For each pair (0, 1), (0, 2), ..., (1, 2), ... of labels, the weights of the rows that place the first before,
+        tied with, and after the second.
     ranked : array-like of shape (n_labels,)
         Weight of the rows that rank each label.
     largest_ranking : int, default 2
@@ -124,7 +125,8 @@ class PairCounts:
             Comparisons, counts (which are copied), or positions of shape (n_rankings, n_labels) with NaN for missing
             labels, or the result of :func:`bucketrank.from_text` or :func:`bucketrank.read_preflib`.
         sample_weight : array-like of shape (n_rankings,), optional
-            Non-negative weights of rankings, by default their own; comparisons carry theirs.
+            Non-negative weights of rankings, by default the weights that `data` contains, or 1. An error for
+            comparisons and counts, which contain their weights.
         labels : sequence, optional
             Names of the labels of rankings; by default a DataFrame's columns, or 0, 1, ...
 
@@ -193,12 +195,12 @@ class PairCounts:
 
     @property
     def before(self) -> NDArray[np.float64]:
-        """Matrix of the weights of "row label before column label"."""
+        """Matrix of the weights of the rows that place the row label before the column label."""
         return self._matrix(0) + self._matrix(2).T
 
     @property
     def tied(self) -> NDArray[np.float64]:
-        """Symmetric matrix of the weights of ties."""
+        """Symmetric matrix of the weights of the rows that tie two labels."""
         upper = self._matrix(1)
         return upper + upper.T
 
@@ -275,7 +277,7 @@ class PairCounts:
     def _with_labels(
         self, labels: list[Hashable]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return `table` and `ranked` for `labels`, which contain the own labels in any order."""
+        """Return `table` and `ranked` for `labels`, which contain the labels of these counts in any order."""
         if labels == self.labels:
             return self.table, self.ranked
         index_of = {name: index for index, name in enumerate(labels)}
