@@ -246,7 +246,7 @@ class DavidsonExplanation(Explanation):
     Attributes
     ----------
     covariance : ndarray of shape (n_labels, n_labels)
-        Covariance of the utilities on the scale of the model, relative to their mean or to the anchor.
+        Covariance of the utilities on the scale of the model, relative to the mean utility or to the anchor.
     covariates : list of str
         Names of the covariates.
 

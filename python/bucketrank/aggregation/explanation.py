@@ -1,4 +1,8 @@
-"""The class Explanation: a consensus with the intermediate results of its aggregator, printable and as numbers."""
+"""The class Explanation: a consensus with the intermediate results of its aggregator, printable and as numbers.
+
+A consensus is one bucket order (a ranking with ties) for many rankings. A share is that of the rankings that place a
+label before another, where ties count half; the shares of all pairs form the pair order matrix.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +34,24 @@ class Explanation(ReadOnlyArrays):
     positions : ndarray of shape (n_labels,)
         The consensus; read-only.
     details : dict
-        What the method computed: ``scores`` (Borda, Copeland, reciprocal rank fusion, Schulze); ``indecision`` (mean
-        distance of a label's shares from 0, ½ or 1), ``pivots`` (label indices in the order in which they were chosen)
-        and ``distance`` (L1 distance between the pair order matrix and the consensus) for bucket pivot; ``stationary``
-        (probability of each label) and ``residual`` (largest change of a probability in one step) for Markov chains;
-        ``probabilities``, ``margin`` (smallest expected margin of the lottery against a label: at least 0) and
-        ``unique`` for the lottery; ``scores``, ``expected_tau_x``, ``boundary_gains`` (per boundary between adjacent
-        buckets, the loss of expected rank correlation if these were merged), ``upper_bound`` (an upper bound for every
-        bucket order), ``optimal`` (whether the result is proven to be optimal) and ``unique`` (whether no other bucket
-        order is as good; None if unknown) for TauX; ``scores`` (net preferences, scaled), ``distance``,
-        ``lower_bound``, ``gap`` (their difference), ``optimal``, ``unique`` and ``components`` (sizes of the parts that
-        were solved one by one) for Kemeny; ``scores`` (wins minus losses) and ``discarded`` (pairs of winner and loser)
-        for ranked pairs; for Davidson see :class:`DavidsonExplanation`.
+        What the method computed:
+
+        - Borda, Copeland, reciprocal rank fusion, Schulze: ``scores``.
+        - Ranked pairs: ``scores`` (wins minus losses), ``discarded`` (pairs of winner and loser).
+        - Bucket pivot: ``indecision`` (mean distance of a label's shares from 0, ½ or 1), ``pivots`` (label indices in
+          the order in which they were chosen), ``distance`` (L1 distance between the pair order matrix and the
+          consensus).
+        - Markov chains: ``stationary`` (probability of each label), ``residual`` (largest change of a probability in
+          one step).
+        - Maximal lottery: ``probabilities``, ``margin`` (smallest expected margin of the lottery against a label: at
+          least 0), ``unique``.
+        - TauX: ``scores`` (which order the labels), ``expected_tau_x``, ``boundary_gains`` (per boundary between
+          adjacent buckets, the loss of expected rank correlation if these were merged), ``upper_bound`` (an upper bound
+          for every bucket order), ``optimal`` (whether the result is proven to be optimal), ``unique`` (whether no
+          other bucket order is as good; None if unknown).
+        - Kemeny: ``scores`` (net preferences, scaled), ``distance``, ``lower_bound``, ``gap`` (the difference of these
+          two), ``optimal``, ``unique``, ``components`` (sizes of the parts that were solved one by one).
+        - Davidson: see :class:`DavidsonExplanation`.
 
     Examples
     --------

@@ -111,10 +111,11 @@ class TauX(Aggregator):
     Parameters
     ----------
     search : {"cut", "local", "exact"}, default "cut"
-        ``"cut"`` orders the labels by net preference (per label, the sum over the other labels of the share of before
-        minus the share of after) and divides that order into buckets in the best way. ``"local"`` goes on from there by
-        moving labels and cutting again. ``"exact"`` finds the best of all bucket orders; it divides the problem into
-        parts that can be solved one by one, and ``explain`` says what it proved.
+        ``"cut"`` orders the labels by net preference (per label u, the sum over the other labels v of the share of
+        rankings with u before v minus the share with v before u) and divides that order into buckets in the best way.
+        ``"local"`` goes on from there by moving single labels and dividing the new order again. ``"exact"`` finds the
+        best of all bucket orders; it divides the problem into parts that can be solved one by one, and ``explain`` says
+        what it proved.
     order : str or Aggregator, optional
         Method whose scores order the labels instead of net preference (Borda's order): ``"borda"``,
         ``"copeland"``, ``"mc1"`` to ``"mc4"`` or ``"maximal_lottery"``. Equal scores are ordered by net preference.
@@ -130,9 +131,9 @@ class TauX(Aggregator):
     labels that the rankings do not distinguish, are tied. Labels with equal net preference are ordered by the net
     preference among these labels only, then by the sum of their signed squared leads over all other labels, where the
     lead of u over v is the share of u before v minus the share of v before u. Labels that are equal by all of these are
-    always tied by search ``"cut"``. The other searches order them by the sorted list of their shares against all other
-    labels, and by column if these lists are equal. ``explain`` says whether the optimum is unique, if the search can
-    tell.
+    never separated by search ``"cut"``. The other searches order them by the sorted list of a label's shares against
+    all other labels, and by column if these lists are equal. ``explain`` says whether the optimum is unique, if the
+    search can tell.
 
     Examples
     --------

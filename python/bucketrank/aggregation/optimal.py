@@ -102,11 +102,12 @@ class Kemeny(Aggregator):
 
     Notes
     -----
-    ``explain`` tells what was proven: ``distance``, its ``lower_bound`` over all permitted bucket orders, their
-    difference ``gap``, ``optimal``, ``unique`` (None if unknown) and the sizes of the independent parts,
-    ``components``. ``aggregate`` warns (:class:`UnprovenOptimumWarning`) when ``search="exact"`` ended early. Among
-    bucket orders of equal distance, one with the most ties is returned; labels about which nothing is known, and labels
-    that the rankings do not distinguish, are tied (unless ties are forbidden or cost more than an order).
+    ``explain`` tells what was proven: ``distance``, ``lower_bound`` (a lower bound of the distance of all permitted
+    bucket orders), ``gap`` (the difference of these two), ``optimal``, ``unique`` (None if unknown) and ``components``
+    (the sizes of the independent parts). ``aggregate`` warns (:class:`UnprovenOptimumWarning`) when ``search="exact"``
+    ended early. Among bucket orders of equal distance, one with the most ties is returned; labels about which nothing
+    is known, and labels that the rankings do not distinguish, are tied (unless ties are forbidden or cost more than an
+    order).
 
     References
     ----------

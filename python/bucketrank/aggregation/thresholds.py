@@ -77,7 +77,7 @@ class WithBeta(Aggregator):
 
 @dataclass(frozen=True)
 class Borda(WithBeta):
-    """Labels ordered by the sum of their row of the pair order matrix, without the diagonal.
+    """Labels ordered by the sums of the rows of the pair order matrix, without the diagonal.
 
     A label joins the bucket of the label before it when their scores differ by at most `beta`.
 
