@@ -1,6 +1,7 @@
 """Learners of a study: a tree with several aggregators, or any scikit-learn compatible ranker.
 
-A learner is fitted once per fold. Each of its aggregators is a method of the study; without aggregators, the learner
+A learner is fitted once per fold. An aggregator turns the rankings of a leaf, or other predictions, into one bucket
+order (a ranking with ties). Each aggregator of a learner is a method of the study; without aggregators, the learner
 itself is the method.
 """
 
@@ -30,7 +31,9 @@ _WITHOUT_EFFECT = ("n_jobs", "verbose", "random_state")
 
 
 class Outcome(NamedTuple):
-    """Scores of one method on the held-out rows, size of the model, and times.
+    """Means of one method over the held-out rows, size of the model, and times.
+
+    The means are the rank correlation tau_x and the numbers of buckets in the predicted and in the true rankings.
 
     `consensus_seconds` is the time for the consensus of the leaves, or, for a RankerLearner, the time to predict.
     """

@@ -34,7 +34,7 @@ class MeanCube:
     measure : str
         Name of the measure.
     missing : list of float
-        Levels of missing labels.
+        Levels of missing labels: probabilities of dropping each label of a training ranking.
     datasets, methods : list of str
         Names.
     mean, sd : ndarray of shape (n_levels, n_datasets, n_methods)

@@ -1,4 +1,7 @@
-"""The plan of a study: datasets, methods, levels of missing labels, folds and seed, validated."""
+"""The plan of a study: datasets, methods, levels of missing labels, folds and seed, validated.
+
+A level is the probability with which each label is dropped from the training rankings.
+"""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ def agreement_section(study: Study) -> Section:
     text = (
         "Mean rank correlation τ_X between predicted and true bucket orders on the held-out rows; 1 is perfect "
         "agreement. ± is half of a 95 % confidence interval of the mean over repeats and folds, corrected for the "
-        "overlap of their training sets (Nadeau and Bengio, 2003). Methods are sorted by their average rank, or by "
-        "their mean if fewer than two datasets are finished."
+        "overlap of their training sets (Nadeau and Bengio, 2003). Methods are sorted by average rank, or by mean τ_X "
+        "if fewer than two datasets are finished."
     )
     if ALL_TIED in study.methods and len(study.methods) > 1:
         text += f" The all-tied baseline ({ALL_TIED}) is in the tables only: in a figure it would flatten other curves."
@@ -81,6 +81,7 @@ class _LevelTable:
                 Table(
                     self.title + suffix,
                     (first, *head, *block),
+                    # The legend: what a marked cell and a cell in bold mean.
                     meaning="not shown to be worse than the best of the dataset (corrected t-test over the folds, 5 %)",
                     best_meaning="best of the dataset",
                     n_footer=0 if by_method else len(first.values) - len(self.datasets),
@@ -159,7 +160,7 @@ def methods_section(study: Study) -> Section | None:
     paragraphs: tuple[str, ...] = ()
     if len(names) < len(study.methods):
         paragraphs = (
-            "The other methods are those that Wang, Alfaro and Bengs (2025) compare, with their parameters.",
+            "The other methods are those that Wang, Alfaro and Bengs (2025) compare, with the parameters of the paper.",
         )
     return Section("Methods", paragraphs, (Table("Methods that are not the paper's", columns),))
 

@@ -70,7 +70,7 @@ class Document:
     title : str
         Title of the report.
     subtitle : str
-        Size of the study.
+        Size of the study or the leaderboard.
     warning : str
         Warning at the top, such as missing results; may be empty.
     summary : tuple of str
