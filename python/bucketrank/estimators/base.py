@@ -1,4 +1,7 @@
-"""Base class of the estimators: input checks, arrays or data frames as output, scores and aggregators."""
+"""Base class of the estimators: input checks, arrays or data frames as output, scores and aggregators.
+
+The estimators predict bucket orders (rankings with ties), which an aggregator makes from many rankings or from shares.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +48,7 @@ class TrainingData(NamedTuple):
     values: NDArray[np.float64]
     """Features; each value of a categorical feature is replaced by its index in `categories`."""
     positions: Positions
+    """One ranking per row and one column per label: 1 is best, equal positions are ties, NaN is a missing label."""
     names: list[Any]
     """Names of the labels."""
     categories: Categories

@@ -196,9 +196,10 @@ def encode(values: list[Any], categories: list[Any], location: str) -> NDArray[n
 def order_categories(
     values: list[Any], location: str, positions: Positions, sample_weight: ArrayLike | None
 ) -> list[Any]:
-    """Return the categories of a column, ordered along the direction in which their mean rankings differ most.
+    """Return the ordered categories of a column, such that categories with similar rankings are close to each other.
 
-    Rows of weight 0 are left out.
+    The order follows the direction in which the mean rankings of the categories differ most. Rows of weight 0 are left
+    out.
     """
     weights = as_weights(sample_weight)
     if weights is not None and weights.shape == (len(values),):
