@@ -65,16 +65,16 @@ def plot_critical_difference(result: Any, *, ax: Axes | None = None) -> Axes:
         groups = list(result.groups)
     groups = [group for group in groups if len(group) > 1]
     rows = _bar_rows(groups, ranks)
-    names_from = 1.1 + _BAR_GAP * (max(rows, default=-1) + 1)
+    first_name_y = 1.1 + _BAR_GAP * (max(rows, default=-1) + 1)
     half = (len(ranks.methods) + 1) // 2
-    bottom = names_from + _NAME_GAP * (half - 1) + 0.4
+    bottom = first_name_y + _NAME_GAP * (half - 1) + 0.4
     top = 2.3 if getattr(result, "critical_difference", None) is not None else 1.7
     axes = new_axes(ax, (7.2, 0.5 + 0.32 * (bottom + top)), "plot_critical_difference")
     axes.set_axis_off()
     axes.set_xlim(1, len(ranks.methods))
     axes.set_ylim(bottom, -top)
     _draw_scale(axes, len(ranks.methods))
-    _draw_names(axes, ranks, names_from, control)
+    _draw_names(axes, ranks, first_name_y, control)
     for group, row in zip(groups, rows, strict=True):
         _draw_bar(axes, group, ranks, 0.6 + _BAR_GAP * row)
     _draw_heading(axes, result, groups)
@@ -105,7 +105,7 @@ def _draw_scale(axes: Axes, k: int) -> None:
     axes.text(k + 0.06 * (k - 1), 0, "average rank", ha="left", va="center", style="italic")
 
 
-def _draw_names(axes: Axes, ranks: AverageRanks, names_from: float, control: str | None) -> None:
+def _draw_names(axes: Axes, ranks: AverageRanks, first_name_y: float, control: str | None) -> None:
     ordered = ranks.ordered
     k = len(ordered)
     half = (k + 1) // 2
@@ -114,7 +114,7 @@ def _draw_names(axes: Axes, ranks: AverageRanks, names_from: float, control: str
         left = index < half
         # The outermost method of each side is named in the first row, so that no line crosses a name.
         row = index if left else k - 1 - index
-        y = names_from + _NAME_GAP * row
+        y = first_name_y + _NAME_GAP * row
         side = 1 - margin if left else k + margin
         axes.plot(
             [ranks[name], ranks[name], side],

@@ -1,4 +1,4 @@
-"""A bar chart of the features that place one label above another."""
+"""A bar chart of the features that place one label above another, by SHAP values of the scores of the labels."""
 
 from __future__ import annotations
 

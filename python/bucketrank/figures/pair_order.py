@@ -1,4 +1,7 @@
-"""A heat map of a pair order matrix (the share of rankings that place one label before another), with its consensus."""
+"""A heat map of a pair order matrix, with a consensus of its labels.
+
+Entry (u, v) of the matrix is the share of rankings that place label u before label v, where ties count half.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reliability diagrams of predicted pair shares (probabilities of before, tied and after for a pair of labels)."""
+"""Reliability diagrams of predicted pair shares.
+
+The pair shares are the probabilities that the first label of a pair is before, tied with, or after the second.
+"""
 
 from __future__ import annotations
 

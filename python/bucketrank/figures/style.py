@@ -61,9 +61,10 @@ class Look:
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """Return a style for each method.
+    """Return a style for each method, by its name.
 
-    The aggregators have the same style in every figure; other names get the remaining styles, in the given order.
+    The aggregators of this package have the same style in every figure; other names get the remaining styles, in the
+    given order.
 
     Examples
     --------
