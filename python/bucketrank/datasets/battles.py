@@ -26,7 +26,7 @@ class Battles:
     comparisons : Comparisons
         The comparisons.
     utilities : ndarray of shape (n_labels,)
-        True utilities of the labels; those of a tier are equal.
+        True utilities of the labels; labels of the same tier have equal utilities.
     tiers : ndarray of shape (n_labels,)
         True positions of the labels: labels of equal utility are tied.
     order_effect : float

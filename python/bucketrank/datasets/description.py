@@ -61,7 +61,7 @@ class Description:
         Y: NDArray[np.float64],
         counts: NDArray[np.float64] | None = None,
     ) -> Description:
-        """Compute the statistics from dense positions, NaN for missing labels; each row occurs `counts` times."""
+        """Compute the statistics from positions without gaps (NaN: missing label); row i occurs `counts[i]` times."""
         n_rows, n_labels = Y.shape
         missing = np.isnan(Y)
         compact = np.where(missing, 0, Y).astype(np.min_scalar_type(n_labels))

@@ -55,7 +55,7 @@ def names() -> tuple[str, ...]:
 def load(name: str) -> Dataset:
     """Load an embedded dataset, without network access.
 
-    The features are those of the classification data that scikit-learn includes. The rankings of the classes are
+    The features come from classification data that scikit-learn includes. The rankings of the classes are
     derived by :func:`from_classification` with its defaults, seed 0 and the threshold in ``EMBEDDED_DATASETS``, once
     per process. They are reproducible, but may differ between releases of scikit-learn, because its random forest is
     used. ``breast_cancer`` has only two labels, the smallest possible number: a ranking is one class before the other,

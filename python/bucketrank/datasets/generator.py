@@ -60,8 +60,9 @@ def make_rankings(
         Standard deviation of the noise relative to that of the scores: with 0 the features determine the rankings,
         with 1 half of the variance is noise.
     ties : float, default 0.2
-        Share of neighbours in the order of a row that are tied: 0 gives total orders, 1 ties all labels. The
-        expected number of buckets is 1 + (n_labels - 1) (1 - ties) when no label is missing.
+        Share of the pairs of adjacent labels, in the order of the scores of a row, that are tied: 0 gives total
+        orders, 1 ties all labels. The expected number of buckets is 1 + (n_labels - 1) (1 - ties) when no label is
+        missing.
     missing : float, default 0
         Probability of dropping a label from a ranking, as in :func:`bucketrank.drop_labels`.
     random_state : int, default 0
@@ -149,7 +150,7 @@ class _RowGenerator:
         return X, values
 
     def largest_drop(self, ties: float) -> float:
-        """Return the tie threshold with which a share `ties` of neighbours is tied."""
+        """Return the tie threshold with which a share `ties` of the pairs of adjacent labels is tied."""
         if ties in (0.0, 1.0):
             return np.inf if ties else -1.0
         _, values = self.draw(1, min(_PILOT_ROWS, self.shape.block_rows))
