@@ -123,10 +123,10 @@ def find_datasets(
 ) -> list[Dataset]:
     """Return the datasets that the options of a command select.
 
-    `names` are datasets of the folder `data`, datasets on OpenML, or embedded datasets and paths of CSV files, with
-    ``-`` for standard input. If
-    `names` is empty, all datasets of the folder, the paper's datasets on OpenML, or all embedded datasets are returned.
-    `labels` are the columns with positions in CSV files; all other columns are features.
+    With `data`, `names` are CSV files of that folder, without ending; with `openml`, they are datasets on OpenML; else
+    embedded datasets, paths of CSV files, or ``-`` for standard input. Without `names`, all datasets of the folder, the
+    paper's datasets on OpenML, or all embedded datasets are returned. `labels` are the columns with positions in CSV
+    files; all other columns are features.
     """
     if data is not None:
         return _from_folder(names, data, labels)
