@@ -215,7 +215,7 @@ class _Reader:
         return self._collection(kind, content, depth)
 
     def estimator(self, described: Any, depth: int) -> Any:
-        """Return an estimator after checking that its attributes are those of a fitted one."""
+        """Return an estimator after checking that it has the attributes of a fitted estimator."""
         kind = _public_class(bucketrank, described["estimator"], BaseEstimator)
         state = self._values_by_name(described["state"], depth)
         check_state(kind, state)

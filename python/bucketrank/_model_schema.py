@@ -28,7 +28,7 @@ _MAX_INT64 = 2**63 - 1
 
 @dataclass(frozen=True)
 class _Field:
-    """The values that an attribute may have; the second argument of `accepts` holds all attributes."""
+    """The values that an attribute may have: in words, and as a test of the value and all attributes."""
 
     expected: str
     accepts: Callable[[Any, _State], bool]

@@ -35,8 +35,9 @@ def pair_log_loss(Y_true: Any, shares: ArrayLike, sample_weight: ArrayLike | Non
     Y_true : array-like or DataFrame of shape (n_samples, n_labels)
         True positions. Pairs with a missing label (NaN) are ignored, and rows with fewer than two labels are left out.
     shares : array-like of shape (n_samples, n_pairs, 3)
-        Shares of before, tied and after, as ``predict_pair_shares`` returns them. Three zeros, which a tree returns for
-        a pair that it has never seen, count as three equal shares.
+        For each pair of labels, the predicted shares of rankings that place the first before, tied with, and after the
+        second, as ``predict_pair_shares`` returns them. Three zeros, which a tree returns for a pair that it has never
+        seen, count as three equal shares.
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights of the rows; by default all are equal.
 

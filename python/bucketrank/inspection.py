@@ -78,7 +78,7 @@ class LabelScores(RegressorMixin, BaseEstimator):
         return np.asarray((matrices.sum(axis=2) - 0.5) / (n_labels - 1))
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Return the mean τ_X of the ranker's predictions, as its own ``score``.
+        """Return the mean τ_X of the ranker's predictions: the result of the ranker's method ``score``.
 
         Parameters
         ----------

@@ -116,8 +116,7 @@ def to_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
 def to_display_text(Y: Any, labels: Sequence[Hashable] | None = None) -> Any:
     """Write positions as text for display only.
 
-    As :func:`to_text`, but names that :func:`to_text` rejects are quoted: ``"a>x" > b``. :func:`from_text` cannot
-    read them.
+    Names that :func:`to_text` rejects are quoted, as in ``"a>x" > b``; :func:`from_text` cannot read such a text.
     """
     rows, names, single = _named_rows(Y, labels)
     texts = [_row_text(row, [_quote_if_needed(name) for name in names]) for row in rows]

@@ -1,4 +1,7 @@
-"""Reading and writing of PrefLib files: elections and surveys with counted ballots."""
+"""Reading and writing of PrefLib files: elections and surveys with counted ballots.
+
+A ballot is a ranking of the alternatives, which become the labels.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ _BUCKET = re.compile(r"\s*(?:\{([\d\s,]*)\}|(\d+))\s*(?:,(?=.)|$)", re.ASCII)
 
 
 class WeightedRankings(NamedTuple):
-    """Rankings with the names of their labels and a weight per row.
+    """Rankings with the names of the labels and a weight per row.
 
     Attributes
     ----------

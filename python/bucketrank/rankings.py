@@ -1,4 +1,4 @@
-"""Functions on arrays of rankings: pair order matrix, dense ranks, random omission of labels."""
+"""Functions on arrays of rankings: how often labels precede each other, dense ranks, random omission of labels."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def load_model(path: str | Path) -> Any:
 
 
 def read_container(path: str | Path, what: str) -> bytes:
-    """Return the bytes of a file with a saved `what`, such as "model".
+    """Return the bytes of a file that this package wrote; `what` names its content in messages, such as "model".
 
     Folders, pipes and devices are rejected without being read; if the header of a file is invalid, only the header is
     read.
