@@ -101,7 +101,7 @@ class Aggregator:
     """Input that the method requires: "pair order", "pair shares" or "rankings"."""
 
     _needs_whole_rankings: ClassVar[bool] = False
-    """Whether the result depends on more than the counts of all pairs of labels that are before, tied and after."""
+    """Whether the method needs whole rankings: how often each pair is in each order, or tied, is not enough."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -209,10 +209,11 @@ class TauX(Aggregator):
         options: SearchOptions = {
             "search": self.search,
             "order": order,
-            "penalty": 0.5,
             "ties": self.ties,
-            "n_buckets": None,
             "time_limit": self.time_limit,
+            # Only Kemeny uses these.
+            "penalty": 0.5,
+            "n_buckets": None,
             "label_weights": None,
         }
         return "tau_x", options
