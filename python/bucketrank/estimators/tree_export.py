@@ -224,6 +224,7 @@ def _child_values(
     if math.isinf(thresholds[0]):
         return "is known" if (child == 0) == (thresholds[0] > 0) else "is missing"
     if categories is not None:
+        # A threshold divides the indices of the ordered categories.
         first = math.floor(thresholds[child - 1]) + 1 if child else 0
         end = math.floor(thresholds[child]) + 1 if child < len(thresholds) else len(categories)
         return _category_set(categories[first:end])
