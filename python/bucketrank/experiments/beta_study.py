@@ -1,4 +1,7 @@
-"""Study of β, the threshold up to which an aggregator ties labels: accuracy at many thresholds on the same trees."""
+"""Study of β, the threshold up to which an aggregator ties labels: accuracy at many thresholds on the same trees.
+
+Accuracy is τ_X, the rank correlation of predicted and true rankings with ties.
+"""
 
 from __future__ import annotations
 

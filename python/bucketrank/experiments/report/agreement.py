@@ -49,7 +49,11 @@ def agreement_section(study: Study) -> Section:
 
 
 class _LevelTable:
-    """The table of one level of missing labels; methods are rows if they are more than the datasets, else columns."""
+    """The table of one level of missing labels; methods are rows if they are more than the datasets, else columns.
+
+    `spread` holds half-widths of confidence intervals, and `near` the methods that are not shown to be worse than the
+    best of the dataset.
+    """
 
     def __init__(
         self, cube: Summary, level: int, spread: NDArray[np.float64], near: NDArray[np.bool_]
@@ -67,6 +71,7 @@ class _LevelTable:
         self.order = np.argsort(keys, kind="stable").tolist()
 
     def tables(self) -> list[Table]:
+        """Return the table, in several parts if there are too many columns."""
         by_method = len(self.methods) > len(self.datasets)
         parts = self._by_method() if by_method else self._by_dataset()
         first, columns = parts[0], parts[1:]
