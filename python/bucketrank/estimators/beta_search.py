@@ -69,7 +69,7 @@ def with_chosen_beta(
     if n_folds < 2:
         return default
     betas = aggregator._candidate_betas(*Y.shape)
-    # This checks the data, also for `_smoothed_scores`.
+    # Creating the problem checks the data, also for `_smoothed_scores`, which does not use it.
     problem = _core.Problem(X, Y, weights, _SEED)
     if smoothing_of(tree) is None:
         specs: list[Spec] = [(aggregator._method, beta) for beta in betas]
