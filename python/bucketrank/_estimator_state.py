@@ -22,7 +22,8 @@ __all__ = ["is_estimator", "pack_estimator", "pack_state", "unpack_estimator", "
 
 _ARRAYS = ("float64", "int64", "bool")
 _MODELS = (_core.Tree, _core.Forest, _core.Booster, _core.LinearModel)
-_PLAIN = (type(None), bool, int, float, str)
+_JSON_TYPES = (type(None), bool, int, float, str)
+"""Types of values that JSON holds as they are, except floats that are not finite."""
 _MAX_DEPTH = 20
 _MAX_DIMENSIONS = 4
 # Bounds of the JSON description in a file, because each value takes up to 100 bytes of memory.
@@ -136,7 +137,7 @@ def _encode(value: Any, parts: list[Any], first: int = 0, *, exact: bool = False
 
     A value of another type is converted to a plain Python value, unless `exact`, which raises an error instead.
     """
-    if type(value) in _PLAIN:
+    if type(value) in _JSON_TYPES:
         is_special = isinstance(value, float) and not math.isfinite(value)
         return {"float": repr(value)} if is_special else value
 
@@ -149,7 +150,7 @@ def _encode(value: Any, parts: list[Any], first: int = 0, *, exact: bool = False
         return {type(value).__name__: encode_all(value)}
     if type(value) is np.ndarray and value.dtype == object and value.ndim == 1:
         return {"names": encode_all(value)}
-    if _is_plain_array(value) or isinstance(value, _MODELS):
+    if _is_storable_array(value) or isinstance(value, _MODELS):
         parts.append(value)
         return {"part": first + len(parts) - 1}
     if isinstance(value, Aggregator) and _is_public(aggregation, value):
@@ -162,10 +163,10 @@ def _encode(value: Any, parts: list[Any], first: int = 0, *, exact: bool = False
         return {"estimator": type(value).__name__, "state": encoded}
     if exact:
         raise _UnsupportedError(f"{value!r:.60} cannot be saved")
-    return _encode(_plain(value), parts, first)
+    return _encode(_to_plain_value(value), parts, first)
 
 
-def _is_plain_array(value: Any) -> bool:
+def _is_storable_array(value: Any) -> bool:
     return (
         type(value) is np.ndarray
         and value.dtype.name in _ARRAYS
@@ -174,7 +175,7 @@ def _is_plain_array(value: Any) -> bool:
     )
 
 
-def _plain(value: Any) -> Any:
+def _to_plain_value(value: Any) -> Any:
     """Return the plain Python value that is stored for a value of another type."""
     if isinstance(value, np.generic):
         return value.item()
@@ -200,7 +201,7 @@ class _Reader:
         """Return the value of a description; each part is used once."""
         if depth > _MAX_DEPTH:
             raise ValueError(f"values nest more than {_MAX_DEPTH} deep")
-        if type(described) in _PLAIN:
+        if type(described) in _JSON_TYPES:
             return described
         if "estimator" in described:
             return self.estimator(described, depth)

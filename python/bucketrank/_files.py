@@ -77,6 +77,7 @@ def _mode(path: Path) -> int | None:
 
 
 def _is_special(path: Path, mode: int | None) -> bool:
+    """Whether a path is written directly: a device, a pipe, a socket, or a link such as ``/dev/stdout``."""
     if mode is None:
         return False
     if not stat.S_ISREG(mode):
