@@ -1,7 +1,8 @@
 //! [`StripSums`]: sums over rows of the product of two inputs and the moments of the row.
 //!
-//! There is one coefficient per input (a feature, an indicator or the intercept) and output (a utility or a tie term of
-//! a label), so the second derivatives of a model form one small matrix over its outputs for each two inputs.
+//! There is one coefficient per input (a feature, an indicator or the intercept) and output (for each label a utility,
+//! which orders the labels, and a tie term, its tendency to be tied), so the second derivatives of a model form one
+//! small matrix over its outputs for each two inputs.
 
 use ndarray::Array2;
 
