@@ -180,7 +180,8 @@ impl<'a> ContestModel<'a> {
         }
     }
 
-    /// Adds `factor` times the derivatives of the log-likelihood of one contest.
+    /// Adds `factor` times the derivatives of the log-likelihood of one contest. Its tally is b, t and a: the weights
+    /// of "first label wins", "tie" and "second label wins".
     #[inline]
     fn add_slopes(
         &self,
