@@ -40,7 +40,7 @@ pub(super) struct StripSums<'a> {
 }
 
 impl StripSums<'_> {
-    /// Adds up all rows. The result does not depend on the number of threads.
+    /// Computes the matrix, adding up all rows. The result does not depend on the number of threads.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`], or threads that cannot be started.
@@ -104,6 +104,7 @@ struct StripKernel<'a, M> {
     moments: &'a M,
     rows: std::ops::Range<usize>,
     j: usize,
+    /// Moments of the rows of the block, row by row.
     values: &'a [f64],
     sums: &'a mut [f64],
 }
