@@ -90,7 +90,7 @@ impl From<Cholesky> for CholeskySolver {
 }
 
 impl CholeskySolver {
-    /// Replaces b by the solution of matrix · x = b. Identical with every instruction set.
+    /// Replaces b by the solution of matrix · x = b. The solution is bit-identical with every instruction set.
     pub(crate) fn solve(&self, b: &mut [f64]) {
         dispatch(SolveKernel { solver: self, b });
     }

@@ -110,7 +110,8 @@ fn largest_cost(aggregator: &Aggregator, sets: &[View<'_>]) -> usize {
     costs.max().unwrap_or(1)
 }
 
-/// The consensus of a pair order matrix: per pair of labels the share of before, plus half of the share of tied.
+/// The consensus of a pair order matrix: per ordered pair of labels the share of rankings that place the first before
+/// the second, ties counting half.
 #[pyfunction]
 pub fn aggregate_pair_order<'py>(
     py: Python<'py>,
@@ -138,7 +139,8 @@ pub fn aggregate_pair_orders<'py>(
     })
 }
 
-/// The consensus of each of many tables of pair shares: one row per pair; before, tied and after.
+/// The consensus of each of many tables of pair shares: one row per pair of labels, with the shares of rankings that
+/// place the first before, tied with, and after the second.
 #[pyfunction]
 pub fn aggregate_pair_shares<'py>(
     py: Python<'py>,

@@ -18,8 +18,8 @@ use crate::border::errors::{BindingError, Result};
 use crate::border::run::run;
 use crate::explanation::to_dict;
 
-/// A table with one row per pair and the columns before, tied and after; and per label the weight of the rows that rank
-/// it.
+/// A table with one row per pair of labels and the columns before, tied and after (the weight of the rows that place
+/// the first label before, tied with, or after the second); and per label the weight of the rows that rank it.
 type Counts<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
 /// Counts the pairs of comparisons.

@@ -1,4 +1,5 @@
-//! Bindings of `bucketrank_core::forest`: ensembles of trees, which predict pair shares or their consensus.
+//! Bindings of `bucketrank_core::forest`: ensembles of trees, which predict pair shares (for each pair of labels how
+//! often the first is before, tied with, or after the second) or their consensus.
 
 use bucketrank_core::error;
 use bucketrank_core::features::Features;
@@ -106,7 +107,7 @@ impl Forest {
         Ok(order_table(&orders, labels).into_pyarray(py))
     }
 
-    /// The averaged shares of before, tied and after, per row and pair of labels; arguments as for `consensus`.
+    /// The averaged pair shares of each row; arguments as for `consensus`.
     fn pair_shares<'py>(
         &self,
         py: Python<'py>,

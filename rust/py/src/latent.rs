@@ -1,5 +1,6 @@
-//! Bindings of `bucketrank_core::latent`: pair shares and bucket orders from scores (a utility and a tie term per
-//! label).
+//! Bindings of `bucketrank_core::latent`: pair shares (for each pair of labels how often the first is before, tied
+//! with, or after the second) and bucket orders from scores (for each label a utility, which orders the labels, and a
+//! tie term, its tendency to be tied).
 
 use bucketrank_core::error;
 use bucketrank_core::latent::LatentRow;
@@ -18,7 +19,7 @@ use crate::border::arrays::{
 use crate::border::errors::{BindingError, Result};
 use crate::border::run::{run, run_jobs};
 
-/// Shares of before, tied and after, rows × pairs × 3, from rows of scores (n utilities, n tie terms). `compared` says
+/// Pair shares, rows × pairs × (before, tied, after), from rows of scores (n utilities, n tie terms). `compared` says
 /// per label whether the training rankings compare it with another label.
 #[pyfunction]
 pub fn latent_pair_shares<'py>(

@@ -25,7 +25,8 @@ use pyo3::prelude::*;
 /// several threads of a free-threaded Python.
 #[pymodule(gil_used = false)]
 mod _core {
-    // The consensus of rankings, pair order matrices (shares of before, plus half of tied) or tables of pair shares.
+    // The consensus of rankings, pair order matrices (per ordered pair of labels how often the first is before the
+    // second, ties counting half) or tables of pair shares (per pair how often before, tied and after).
     #[pymodule_export]
     use crate::aggregate::{
         aggregate, aggregate_many, aggregate_pair_order, aggregate_pair_orders,
@@ -50,7 +51,8 @@ mod _core {
     use crate::cross_validation::{cross_validate, fold_of_rows, split_seeds, Problem};
     #[pymodule_export]
     use crate::forest::Forest;
-    // Bucket orders and pair shares from utilities and tie terms.
+    // Bucket orders and pair shares from the scores of a latent model: for each label a utility, which orders the
+    // labels, and a tie term, its tendency to be tied.
     #[pymodule_export]
     use crate::latent::{aggregate_scores, latent_pair_shares};
     // Scores of resampled data, and the labels whose scores differ significantly.

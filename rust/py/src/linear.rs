@@ -1,4 +1,5 @@
-//! Bindings of `bucketrank_core::linear`: utilities and tie terms, the scores of the labels, as linear functions.
+//! Bindings of `bucketrank_core::linear`: the scores of the labels as linear functions. The scores are for each label a
+//! utility, which orders the labels, and a tie term, its tendency to be tied.
 
 use bucketrank_core::linear::{
     CategoricalFeature, LinearModel as CoreLinearModel, LinearOptions, LinearParams,

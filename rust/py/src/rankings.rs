@@ -66,7 +66,8 @@ fn category_codes(codes: &PyReadonlyArray1<'_, i64>) -> Vec<u32> {
     codes.as_array().iter().map(code).collect()
 }
 
-/// The pair order matrix: per pair of labels the share of before, plus half of the share of tied.
+/// The pair order matrix: per ordered pair of labels the share of rankings that place the first before the second, ties
+/// counting half.
 #[pyfunction]
 pub fn pair_order_matrix<'py>(
     py: Python<'py>,

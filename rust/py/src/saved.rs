@@ -30,7 +30,7 @@ const TYPE: &str = "type";
 const ARRAY: &str = "array";
 const VALUES: &str = "values";
 
-/// A part that is written.
+/// A part of a container to be written.
 #[derive(FromPyObject)]
 pub enum Part {
     Tree(Py<Tree>),

@@ -33,7 +33,7 @@ impl Borda {
         self.beta
     }
 
-    /// Borda scores of all labels.
+    /// Writes the Borda score of each label to `scores`.
     pub(crate) fn fill_scores(pair_order: &PairOrderMatrix, scores: &mut Vec<f64>) {
         scores.clear();
         scores.extend((0..pair_order.labels()).map(|u| {

@@ -8,12 +8,13 @@ use crate::pairs::PairOrderMatrix;
 
 /// Bucket pivot algorithm with least-indecision pivots, multi-pivot means and two stages.
 ///
-/// C(u,v) is the share of rankings that place u before v, ties counting half. The label whose comparisons are closest
-/// to "before", "tied" or "after" becomes the pivot and starts the central bucket. For every other label u, the mean of
-/// C(c,u) over the labels c of the bucket is computed: u joins the bucket if the mean is within ½ ± β, goes left
-/// (before the bucket) if it is below and right if it is above. In the second stage, left and right labels are compared
-/// again with the grown bucket. The left and the right part are then partitioned in the same way. Among labels of equal
-/// indecision the first in the list is the pivot, so the result depends on the order of the labels. O(n²).
+/// C(u,v) is the share of rankings that place u before v, ties counting half. The least indecisive label, whose entries
+/// C(u,·) are on average nearest to 0, ½ or 1, becomes the pivot and starts the central bucket. For every other label
+/// u, the mean of C(c,u) over the labels c of the bucket is computed: u joins the bucket if the mean is within ½ ± β,
+/// goes left (before the bucket) if it is below and right if it is above. In the second stage, left and right labels
+/// are compared again with the grown bucket. The left and the right part are then partitioned in the same way. Among
+/// labels of equal indecision the first in the list is the pivot, so the result depends on the order of the labels.
+/// O(n²).
 ///
 /// Reference: J. A. Aledo, J. A. Gámez and A. Rosete, *Utopia in the solution of the bucket order problem*,
 /// Decision Support Systems 97, 2017.

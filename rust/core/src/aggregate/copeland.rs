@@ -8,8 +8,9 @@ use crate::pairs::PairOrderMatrix;
 
 /// Copeland's rule on the pair order matrix C.
 ///
-/// C(u,v) is the share of rankings that place u before v, ties counting half. Label u wins against v (1 point) if it is
-/// above ½ + β, draws (½ point) if it is within ½ ± β, and loses otherwise. Labels with equal points are tied. O(n²).
+/// C(u,v) is the share of rankings that place u before v, ties counting half. Label u wins against v (1 point) if
+/// C(u,v) is above ½ + β, draws (½ point) if it is within ½ ± β, and loses otherwise. Labels with equal points are
+/// tied. O(n²).
 ///
 /// Reference: A. H. Copeland, *A reasonable social welfare function*, 1951.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -32,7 +33,7 @@ impl Copeland {
         self.beta
     }
 
-    /// Twice the points of all labels: integers, so equality is exact.
+    /// Writes twice the points of each label to `levels`: integers, so equality is exact.
     fn fill_levels(self, pair_order: &PairOrderMatrix, levels: &mut Vec<u32>) {
         let (win, draw) = (0.5 + self.beta, 0.5 - self.beta);
         levels.clear();
@@ -47,7 +48,7 @@ impl Copeland {
         }));
     }
 
-    /// Points of all labels.
+    /// Writes the points of all labels to the scores of the workspace.
     pub(super) fn fill_scores(self, pair_order: &PairOrderMatrix, workspace: &mut Workspace) {
         let Workspace { levels, scores, .. } = workspace;
         self.fill_levels(pair_order, levels);

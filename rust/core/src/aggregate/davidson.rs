@@ -11,10 +11,11 @@ use crate::latent::{
 };
 use crate::pairs::{PairCounts, PairShares};
 
-/// Fits a utility and a tie term to each label, with normal priors around 0, and aggregates the fitted pair shares (of
-/// before, tied and after) by [`TauX`]. Pairs that no ranking compares get the shares predicted by the model; pairs
-/// with a label that was never compared get shares of ⅓. With [`TieRule::Half`] (a tie is half a win) labels are
-/// ordered by utility, and only equal utilities are tied.
+/// Fits a utility and a tie term to each label, with normal priors around 0, and aggregates the fitted pair shares (for
+/// each pair of labels the probabilities that the first is before, tied with, or after the second) by [`TauX`]. Pairs
+/// that no ranking compares get the shares predicted by the model; pairs with a label that was never compared get
+/// shares of ⅓. With [`TieRule::Half`] (a tie is half a win) labels are ordered by utility, and only equal utilities
+/// are tied.
 ///
 /// Reference: R. R. Davidson, *On extending the Bradley–Terry model to accommodate ties in paired comparison
 /// experiments*, Journal of the American Statistical Association 65, 1970.
@@ -64,8 +65,8 @@ impl Davidson {
         self.ties
     }
 
-    /// The bucket order of fitted scores: utilities, then tie terms unless ties count half. Effects after them are not
-    /// used.
+    /// The bucket order of fitted `scores`: the utilities, then the tie terms (none if ties count half), then effects,
+    /// which are not used.
     ///
     /// # Errors
     /// As [`TauX`].

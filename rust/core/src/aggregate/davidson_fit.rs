@@ -1,5 +1,5 @@
 //! [`DavidsonFit`]: Davidson's model (a utility and a tie term per label) fitted to a sample of comparisons or
-//! rankings, with effects of the order of the labels and of covariates, and with standard errors.
+//! rankings, with effects of being named first and of covariates, and with standard errors.
 
 use ndarray::Array2;
 

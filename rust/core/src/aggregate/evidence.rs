@@ -17,7 +17,8 @@ pub enum Needs {
     /// The pair order matrix C: per ordered pair of labels the share of rankings that place the first before the
     /// second, ties counting half.
     PairOrder,
-    /// Also the shares of before, tied and after of each pair.
+    /// Also the pair shares: for each pair of labels the shares of rankings that place the first before, tied with, or
+    /// after the second.
     Shares,
     /// Also the counts: the weights of before, tied and after for each pair.
     Counts,
@@ -284,7 +285,7 @@ impl Evidence {
         }
     }
 
-    /// The shares of before, tied and after; present for [`Needs::Shares`] and higher levels.
+    /// The pair shares; present for [`Needs::Shares`] and higher levels.
     #[must_use]
     pub fn pair_shares(&self) -> Option<&PairShares> {
         self.pair_shares.as_ref()

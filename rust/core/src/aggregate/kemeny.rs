@@ -13,7 +13,7 @@ use crate::bucket_order::BucketOrder;
 use crate::error::{Error, Result};
 use crate::pairs::PairTable;
 
-/// Steps of the automatic search in branch and bound: about a second.
+/// Largest number of steps of the automatic search in branch and bound: about a second.
 const AUTO_STEPS: u64 = 1_000_000_000;
 
 /// Range of positive label weights: the product of two label weights and a ranking weight neither overflows nor
@@ -71,9 +71,10 @@ impl Default for KemenyParams {
 /// tying them although the rankings do not distinguish them; the order of the labels in the search then decides.
 ///
 /// Among bucket orders of equal distance, one with the most ties is chosen; among these, the first that the search
-/// finds. The search indexes labels in the order in which [`TauX`](super::TauX) sorts them (by net preference, the sum
-/// of before − after over the other labels, then by two keys for equal net preferences), equal labels by their sorted
-/// pair values against all other labels, then by column.
+/// finds. The search indexes labels in the order in which [`TauX`](super::TauX) sorts them: by net preference (summed
+/// over the other labels, the weight of the rankings that place the label before the other, minus the weight of those
+/// that place it after), then by two keys for equal net preferences. Labels that are still equal are ordered by their
+/// sorted costs against all other labels, then by their index in the data.
 ///
 /// References: J. G. Kemeny, *Mathematics without numbers*, Daedalus 88, 1959; R. Fagin, R. Kumar, M. Mahdian,
 /// D. Sivakumar and E. Vee, *Comparing partial rankings*, SIAM Journal on Discrete Mathematics 20, 2006.

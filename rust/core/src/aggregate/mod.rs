@@ -79,19 +79,19 @@ pub enum Aggregator {
     BucketPivot(BucketPivot),
     /// Stationary distribution of a Markov chain that moves to labels ranked higher.
     MarkovChain(MarkovChain),
-    /// Equilibrium of the majority game.
+    /// Probability in a lottery over the labels that no other lottery beats.
     MaximalLottery(MaximalLottery),
     /// Largest expected τ_X, a rank correlation, with a ranking that has the given pair shares.
     TauX(TauX),
     /// Smallest total distance to the rankings.
     Kemeny(Kemeny),
-    /// Most probable utilities and tie terms in Davidson's model.
+    /// Most probable utilities (log-strengths) and tie terms (tendencies to be tied) in Davidson's model.
     Davidson(Davidson),
     /// Sum of reciprocal ranks.
     ReciprocalRankFusion(ReciprocalRankFusion),
     /// Strongest paths of majorities.
     Schulze(Schulze),
-    /// Majorities locked in descending order of strength.
+    /// Majorities accepted in descending order of strength, unless they form a cycle.
     RankedPairs(RankedPairs),
     /// A method that the host (the program that calls this crate) implements.
     External(External),
@@ -153,7 +153,7 @@ impl Aggregator {
         self.method().explain(evidence, workspace)
     }
 
-    /// Whether the method may read the pair order matrix when the shares of before, tied and after are available.
+    /// Whether the method may read the pair order matrix when pair shares (before, tied and after) are available.
     /// Conservative: also true for methods that never read it, such as Kemeny.
     pub(crate) fn reads_pair_order(&self) -> bool {
         !matches!(self, Self::TauX(method) if method.orders_by_net_preference())
@@ -202,7 +202,7 @@ pub struct Workspace {
     order: Vec<usize>,
     /// Integer scores of the labels.
     levels: Vec<u32>,
-    /// Per integer score whether it occurs, then its position.
+    /// Per integer score: first whether it occurs, later its position.
     present: Vec<u16>,
     partition: bucket_pivot::Partition,
     chain: markov_chain::TransitionMatrix,
@@ -286,7 +286,8 @@ pub enum Details {
     },
     /// Kemeny's consensus.
     Kemeny {
-        /// Scaled net preference of each label, by which the search first orders the labels.
+        /// Scaled net preference of each label (before minus after, summed over the other labels); the search starts
+        /// from the order by these scores.
         scores: Vec<f64>,
         /// Sum of the distances to the rankings.
         distance: f64,

@@ -9,8 +9,9 @@ const TIE_TOLERANCE: f64 = 1e-12;
 
 /// Reciprocal rank fusion: the score of a label is Σ over rankings of 1 / (k + rank).
 ///
-/// Ranks count from 1; tied labels share the mean of 1 / (k + rank) over the places they occupy, and a missing label
-/// gets nothing from the ranking. Labels with equal scores are tied. O(n) per row without ties, O(n²) per row at most.
+/// Ranks count from 1; each of several tied labels gets the mean of 1 / (k + rank) over the places that they occupy,
+/// and a missing label gets nothing from the ranking. Labels with equal scores are tied. O(n) per row without ties,
+/// O(n²) per row at most.
 ///
 /// Reference: G. V. Cormack, C. L. A. Clarke and S. Buettcher, *Reciprocal rank fusion outperforms Condorcet and
 /// individual rank learning methods*, SIGIR 2009.

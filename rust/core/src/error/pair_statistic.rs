@@ -1,5 +1,6 @@
 //! [`PairStatisticError`]: errors in pair order matrices (entry (u,v): the share of rankings with u before v, ties
-//! counting half) and in tables of pair shares (per pair the shares before, tied and after).
+//! counting half) and in tables of pair shares (for each pair of labels the shares of rankings that place the first
+//! before, tied with, or after the second).
 
 use thiserror::Error;
 
@@ -61,7 +62,7 @@ pub enum PairStatisticError {
     PairShare {
         /// Index of the pair.
         pair: usize,
-        /// The shares found of before, tied and after.
+        /// The shares found: before, tied and after.
         found: [f64; 3],
     },
 }

@@ -1,7 +1,8 @@
 //! [`LatentBlock`]: pair sums of the latent model for several rows at once, one row per lane of the vector
 //! instructions.
 //!
-//! The scores of a row are a utility `f_u` and a tie term `h_u` per label u.
+//! The scores of a row are a utility `f_u`, which orders the labels, and a tie term `h_u`, the tendency to be tied, per
+//! label u.
 
 use super::product::LogProduct;
 use super::real::Real;

@@ -12,8 +12,8 @@ use super::real::Real;
 /// would lose either the prior or the data.
 const SAFE_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
-/// Largest absolute sum of effects for which shares are computed from the strengths of both labels; beyond it they are
-/// computed from the scores of the pair.
+/// Largest absolute sum of effects for which shares (probabilities of the outcomes) are computed from the strengths of
+/// both labels (exponentials of their utilities); beyond it they are computed from the scores of the pair.
 const MAX_EFFECT: f64 = 300.0;
 
 /// How ties enter the model.
@@ -26,7 +26,8 @@ pub enum TieRule {
     Half,
 }
 
-/// The model of contests: utilities, tie terms and effects with independent normal priors around 0.
+/// The model of contests: utilities, tie terms (tendencies of the labels to be tied) and effects with independent
+/// normal priors around 0.
 ///
 /// Scores are n utilities, then n tie terms unless ties count half, then one number per effect of the contests. The sum
 /// of the effects, each times its value in the contest, is added to the utility of the first label.
@@ -179,7 +180,8 @@ impl<'a> ContestModel<'a> {
         }
     }
 
-    /// Adds `factor` times the derivatives of the log-likelihood of one contest.
+    /// Adds `factor` times the derivatives of the log-likelihood of one contest. Its tally is b, t and a: the weights
+    /// of "first label wins", "tie" and "second label wins".
     #[inline]
     fn add_slopes(
         &self,

@@ -93,8 +93,8 @@ impl<'a> RunGradient<'a> {
         }
     }
 
-    /// Overwrites `gradient` with the gradient of the objective; returns `false` and writes nothing if utilities are
-    /// too far apart or a tie term is too large. The result is identical with every instruction set.
+    /// Overwrites `gradient` with the gradient of the objective and returns `true`. If utilities are too far apart or a
+    /// tie term is too large, writes nothing and returns `false`. The result is identical with every instruction set.
     pub(super) fn write(&mut self, scores: &[f64], gradient: &mut [f64]) -> bool {
         let is_close = dispatch(ExpectationKernel {
             gradient: self,

@@ -1,5 +1,5 @@
-//! Derivatives of the latent model from pair counts, if all rankings of a set have the same scores (utilities and tie
-//! terms of the labels).
+//! Derivatives of the latent model from pair counts, if all rankings of a set have the same scores (for each label a
+//! utility, which orders the labels, and a tie term, its tendency to be tied).
 
 use crate::pairs::PairCounts;
 

@@ -15,14 +15,15 @@ use super::posterior::factorise;
 pub enum ErrorSource<'a> {
     /// The inverse of the second derivatives H: valid if all comparisons are independent and the model holds.
     Information,
-    /// The sandwich H⁻¹ M H⁻¹ with M = G/(G − 1) Σ s sᵀ + ridge, where s is the gradient of one of the G units: valid
-    /// even if the comparisons within a unit depend on each other. The ridge in M keeps the error large for a label
-    /// that won all its comparisons, whose entries of s are almost 0.
+    /// The sandwich H⁻¹ M H⁻¹ with M = G/(G − 1) Σ s sᵀ + ridge, where s is the gradient of the log-likelihood of one
+    /// of the G units: valid even if the comparisons within a unit depend on each other. The ridge in M keeps the error
+    /// large for a label that won all its comparisons, whose entries of s are almost 0.
     Units(&'a Units),
 }
 
-/// Covariance matrix of all scores at the mode. Utilities are taken relative to the mean of the compared labels: the
-/// likelihood does not depend on a common shift, whose prior variance would dominate. O(size³).
+/// Covariance matrix of all scores at the mode (the most probable scores). Utilities are taken relative to the mean of
+/// the compared labels: the likelihood does not depend on a common shift, whose prior variance would dominate.
+/// O(size³).
 ///
 /// # Errors
 /// [`ComparisonError::TooFewUnits`] for fewer than two units; [`Error::Unsolved`] when the second derivatives have no

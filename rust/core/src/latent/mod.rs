@@ -1,6 +1,7 @@
 //! The latent model of rankings with ties: Davidson's model with a tie term for each label.
 //!
-//! A label u has a utility `f_u` and a tie term `h_u`. Two labels compare with the weights
+//! A label u has a utility `f_u`, which orders the labels, and a tie term `h_u`, its tendency to be tied. Two labels
+//! compare with the weights
 //!
 //! - u before v: `exp((f_u − f_v) / 2)`,
 //! - u after v: `exp((f_v − f_u) / 2)`,

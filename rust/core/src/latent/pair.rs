@@ -1,4 +1,5 @@
-//! Shares (probabilities of before, tied and after) of one pair of labels in the latent model, for any finite scores.
+//! Shares (probabilities of before, tied and after) of one pair of labels in the latent model, for any finite scores: a
+//! utility and a tie term (tendency to be tied) per label.
 
 /// Logarithms of weights are clamped to ± this bound. It is large enough to give one relation the whole share, and
 /// small enough that differences of clamped logarithms are finite.

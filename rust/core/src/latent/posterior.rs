@@ -116,6 +116,7 @@ pub(super) fn minimise(
 struct LineSearch<'a> {
     model: &'a ContestModel<'a>,
     tallies: &'a Tallies,
+    /// Objective at the scores from which the step starts.
     value: f64,
     gradient: &'a [f64],
     step: &'a [f64],

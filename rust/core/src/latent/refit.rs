@@ -19,7 +19,8 @@ const CHORD_REDUCTION: f64 = 0.5;
 pub(crate) struct WarmStart {
     scores: Vec<f64>,
     solver: CholeskySolver,
-    /// The contests in the order of [`RunGradient`], which is faster; `None` for contests with effects.
+    /// Computes gradients by vector instructions, see [`RunGradient`]; `None` for contests with effects (an advantage
+    /// of the first label, or covariates), for which these do not work.
     runs: Option<ContestRuns>,
 }
 
@@ -55,6 +56,7 @@ impl WarmStart {
         let mut gradient = vec![0.0; scores.len()];
         let mut last = f64::INFINITY;
         for _ in 0..MAX_CHORD_STEPS {
+            // `write` returns false if scores are too far apart for it.
             let is_written = run_gradient
                 .as_mut()
                 .is_some_and(|fast| fast.write(&scores, &mut gradient));

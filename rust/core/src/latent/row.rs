@@ -1,12 +1,12 @@
-//! [`LatentRow`]: pair shares (of before, tied and after), likelihood and derivatives of one row of scores, in double
-//! precision and for any finite scores.
+//! [`LatentRow`]: pair shares (for each pair of labels the probabilities of before, tied and after), likelihood and
+//! derivatives of one row of scores, in double precision and for any finite scores.
 
 use crate::rankings::MISSING;
 
 use super::pair::{log_normaliser, pair_log_weights, pair_shares};
 use super::strengths::StrengthTable;
 
-/// Scores of one row: n utilities, then n tie terms.
+/// Scores of one row: n utilities, which order the labels, then n tie terms, their tendencies to be tied.
 #[derive(Debug, Clone, Copy)]
 pub struct LatentRow<'a> {
     scores: &'a [f64],

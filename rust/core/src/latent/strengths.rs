@@ -1,5 +1,5 @@
 //! [`StrengthTable`]: the strengths of the labels of one row in several latent models, and the sums over the models of
-//! the shares of before, tied and after.
+//! the pair shares (for each pair of labels the probabilities of before, tied and after).
 
 use std::array::from_fn;
 

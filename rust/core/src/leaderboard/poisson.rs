@@ -54,16 +54,16 @@ impl PoissonDraw {
     /// Draws `wanted` units and returns how often each unit was drawn.
     pub(super) fn draw(&self, generator: &mut Generator, wanted: u64) -> Vec<u32> {
         let mut counts = vec![0; self.table_of.len()];
-        let mut missing = wanted;
+        let mut remaining = wanted;
         for _ in 0..ATTEMPTS {
             let drawn = self.draw_independent(generator, &mut counts);
             if drawn <= wanted {
-                missing = wanted - drawn;
+                remaining = wanted - drawn;
                 break;
             }
             counts.fill(0);
         }
-        for _ in 0..missing {
+        for _ in 0..remaining {
             counts[self.single.draw(generator)] += 1;
         }
         counts

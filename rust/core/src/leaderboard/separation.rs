@@ -55,7 +55,7 @@ impl Separation {
         if let Some(found) = counts.into_iter().find(|&found| found != n) {
             return Err(Error::LabelCount { found, expected: n });
         }
-        // One row per label, so that the resamples of a pair are adjacent.
+        // One row per label, so that its scores in all resamples are contiguous in memory.
         let by_label = resampled.t().as_standard_layout().into_owned();
         let mut errors = Array2::<f64>::zeros((n, n));
         let mut probability = Array2::from_elem((n, n), f64::NAN);

@@ -1,7 +1,7 @@
 //! [`Curvature`]: an estimate of the second derivatives of the objective, which scales the steps of the minimiser.
 //!
-//! There is one coefficient per input (a feature, an indicator or the intercept) and output (a utility or a tie term of
-//! a label).
+//! There is one coefficient per input (a feature, an indicator or the intercept) and output (for each label a utility,
+//! which orders the labels, and a tie term, its tendency to be tied).
 
 use crate::cholesky::Cholesky;
 

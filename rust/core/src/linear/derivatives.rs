@@ -1,7 +1,7 @@
 //! [`DerivativeKind`]: the derivatives of the objective that a pass over the rows adds up.
 //!
-//! There is one coefficient per input (a feature, an indicator or the intercept) and output (a utility or a tie term of
-//! a label).
+//! There is one coefficient per input (a feature, an indicator or the intercept) and output (for each label a utility,
+//! which orders the labels, and a tie term, its tendency to be tied).
 
 use ndarray::{Array2, ArrayView1};
 

@@ -17,8 +17,8 @@ use super::strips::{RowMoments, StripSums};
 /// Matrices from which the standard errors of a linear model are computed.
 ///
 /// Row and column j · 2n + output belong to the coefficient of input j for that output. Inputs are the standardised
-/// features and indicators, divided by the square root of their number, then the intercept; outputs are n utilities,
-/// then n tie terms.
+/// features and indicators, divided by the square root of their number, then the intercept; outputs are n utilities
+/// (which order the labels), then n tie terms (their tendencies to be tied).
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearInformation {
     /// Second derivatives H, at the fitted coefficients, of the penalty minus the log-likelihood of the training data.

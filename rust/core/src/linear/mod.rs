@@ -1,4 +1,4 @@
-//! The linear latent model: utilities and tie terms as linear functions of standardised features.
+//! The linear latent model: utilities and tie terms of the labels as linear functions of standardised features.
 //!
 //! The utilities of a row order its labels; a larger tie term makes ties of a label more likely (see
 //! [`crate::latent`]). The penalised log-likelihood is concave, so the best model is unique. It is found to a given

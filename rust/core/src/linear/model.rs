@@ -1,4 +1,5 @@
-//! [`LinearModel`]: the fitted linear model.
+//! [`LinearModel`]: the fitted linear model. Its scores are, for each label, a utility, which orders the labels, and a
+//! tie term, the tendency to be tied.
 
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -19,12 +20,12 @@ use super::standardise::{CategoricalFeature, Standardiser};
 /// Predicted scores (utilities and tie terms) are clipped to ± this.
 const LARGEST_SCORE: f64 = 25.0;
 
-/// Scores of the labels (utilities and tie terms) as linear functions of standardised features.
+/// Utilities and tie terms of the labels as linear functions of standardised features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LinearModel {
     pub(crate) scale: Standardiser,
-    /// Per input n utilities, then n tie terms. Inputs are the features, the indicators of missing values, the
-    /// indicators of categories, and the intercept.
+    /// Row-major, one row per input and one column per score (n utilities, then n tie terms, for n labels). The inputs
+    /// are the features, the indicators of missing values, the indicators of categories, and the intercept.
     pub(crate) coefficients: Vec<f64>,
     /// Per label: whether the training rankings compare it with another label.
     pub(crate) compared: Vec<bool>,
@@ -94,12 +95,12 @@ impl LinearModel {
             .filter(|&row| weights.get(row) > 0.0)
             .collect();
         if positive.len() == rankings.len() {
-            return fit_weighted((values, categorical), rankings, params, start, interrupt);
+            return fit_positive_rows((values, categorical), rankings, params, start, interrupt);
         }
         let values = values.select(Axis(0), &positive);
         let rankings = rankings.select(&positive);
         let data = (values.view(), categorical);
-        fit_weighted(data, &rankings, params, start, interrupt)
+        fit_positive_rows(data, &rankings, params, start, interrupt)
     }
 
     /// Number of labels.
@@ -126,7 +127,7 @@ impl LinearModel {
         &self.scale.categorical
     }
 
-    /// Number of features and indicators.
+    /// Number of inputs other than the intercept: features and indicators.
     pub(crate) fn inputs(&self) -> usize {
         self.scale.means.len()
     }
@@ -150,7 +151,7 @@ impl LinearModel {
     }
 
     /// Coefficients of the standardised features, then of the indicators of missing values and of categories, one row
-    /// per score (n utilities, n tie terms), and the intercepts.
+    /// per score (n utilities, then n tie terms), and the intercept of each score.
     #[must_use]
     pub fn coefficients(&self) -> (Array2<f64>, Vec<f64>) {
         let outputs = 2 * self.labels();
@@ -242,19 +243,20 @@ impl Kernel for AddInputsKernel<'_> {
 /// Usual number of steps of a fit; used only to choose the number of threads.
 const EXPECTED_STEPS: usize = 16;
 
-/// Refuses a fit whose inputs, label relations, coefficients or derivatives cannot be allocated. `inputs` is the number
-/// of features and indicators.
+/// Refuses a fit whose inputs, label relations (how many labels are after, before and tied with each label),
+/// coefficients or derivatives cannot be allocated. `inputs` is the number of inputs other than the intercept.
 fn check_memory((rows, inputs): (usize, usize), labels: usize) -> Result<()> {
     let outputs = 2 * labels;
     require_memory::<f64>("the standardised features", &[rows, inputs + 1])?;
     require_memory::<f64>("the relations of the labels", &[rows, outputs])?;
-    // One gradient for each part of the rows that `Objective` adds up, and the vectors of the minimiser.
+    // `Objective` adds up parts of the rows, with one gradient each; the minimiser holds up to 32 more vectors.
     let parts = rows.div_ceil(64).min(256);
     require_memory::<f64>("the derivatives", &[inputs + 1, outputs, parts + 32])?;
     Ok(())
 }
 
-fn fit_weighted(
+/// Fits the model to rows that all have a positive weight.
+fn fit_positive_rows(
     (values, categorical): (ArrayView2<'_, f64>, &[CategoricalFeature]),
     rankings: &Rankings,
     params: &LinearParams,

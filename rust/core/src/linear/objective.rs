@@ -1,4 +1,5 @@
-//! The penalised log-likelihood of a linear model and its derivatives.
+//! The penalised log-likelihood of a linear model and its derivatives. The scores of a row are for each label a
+//! utility, which orders the labels, and a tie term, its tendency to be tied.
 
 use ndarray::Array2;
 
@@ -186,8 +187,8 @@ impl ConvexFunction for Objective<'_> {
         })
     }
 
-    /// Grows with the number of inputs, as does the cost of a precise estimate relative to a gradient.
-    fn steps_per_estimate(&self) -> usize {
+    /// Grows with the number of inputs, because the cost of a precise estimate relative to that of a gradient does.
+    fn first_estimate_step(&self) -> usize {
         (self.inputs.ncols() / 4).max(4)
     }
 }

@@ -1,4 +1,5 @@
-//! The linear model as a [`PairModel`], which predicts the shares of before, tied and after of each pair of labels.
+//! The linear model as a [`PairModel`], which predicts for each pair of labels how often the first is before, tied
+//! with, or after the second.
 
 use crate::error::Result;
 use crate::predict::{BlockShares, LatentScores, PairModel, RowBlock};

@@ -65,8 +65,9 @@ pub(super) trait ConvexFunction {
     fn rough_curvature(&self, point: &[f64]) -> Option<Curvature>;
     /// Precise estimate of the second derivatives.
     fn curvature(&self, point: &[f64]) -> Option<Curvature>;
-    /// Number of steps before the first precise estimate; it doubles after each one.
-    fn steps_per_estimate(&self) -> usize;
+    /// Number of steps after which the first precise estimate is made; another one is made whenever the
+    /// number of steps has doubled.
+    fn first_estimate_step(&self) -> usize;
 }
 
 /// Minimises the function from a starting point at which it is defined.
@@ -79,6 +80,7 @@ pub(super) fn minimise(
     function: &impl ConvexFunction,
     interrupt: &Interrupt,
 ) -> Result<Minimum> {
+    // Only linear models are minimised, except in tests.
     let undefined = || Error::Unsolved {
         what: "linear model",
         why: "the log-likelihood is not finite at the start".into(),
@@ -92,7 +94,7 @@ pub(super) fn minimise(
     let mut curvature = estimated.ok_or_else(undefined)?;
     let mut memory: Vec<CorrectionPair> = Vec::new();
     let mut steps = 0;
-    let mut next_estimate = function.steps_per_estimate();
+    let mut next_estimate = function.first_estimate_step();
     while steps < goal.max_steps && largest_magnitude(&here.gradient) > goal.gradient {
         interrupt.check()?;
         let direction = descent_direction(&memory, &curvature, &here.gradient);
@@ -232,7 +234,7 @@ mod tests {
             Some(Curvature::Diagonal(vec![1.0; x.len()]))
         }
 
-        fn steps_per_estimate(&self) -> usize {
+        fn first_estimate_step(&self) -> usize {
             1
         }
     }
@@ -252,7 +254,7 @@ mod tests {
             None
         }
 
-        fn steps_per_estimate(&self) -> usize {
+        fn first_estimate_step(&self) -> usize {
             1
         }
     }

@@ -1,6 +1,7 @@
 //! Sums over blocks of rows: the log-likelihood of a linear model and its derivatives.
 //!
-//! The scores of a row, also called outputs, are a utility and a tie term per label.
+//! The scores of a row, also called outputs, are for each label a utility, which orders the labels, and a tie term, its
+//! tendency to be tied.
 
 use ndarray::ArrayView1;
 
@@ -96,7 +97,8 @@ impl Kernel for RowSumsKernel<'_> {
                         derived[tie] = 0.0;
                         continue;
                     }
-                    // The last term: the strengths in the normalisers are relative to the largest utility of the row.
+                    // The last term: the normalisers are computed from utilities relative to the largest one of the
+                    // row.
                     log_likelihood += (relations[utility] - missing) * scores[utility] / 2.0
                         + relations[tie] * scores[tie]
                         + (scores[utility] - largest[lane]) * (ranked - 1.0) / 2.0;

@@ -1,7 +1,8 @@
 //! [`StripSums`]: sums over rows of the product of two inputs and the moments of the row.
 //!
-//! There is one coefficient per input (a feature, an indicator or the intercept) and output (a utility or a tie term of
-//! a label), so the second derivatives of a model form one small matrix over its outputs for each two inputs.
+//! There is one coefficient per input (a feature, an indicator or the intercept) and output (for each label a utility,
+//! which orders the labels, and a tie term, its tendency to be tied), so the second derivatives of a model form one
+//! small matrix over its outputs for each two inputs.
 
 use ndarray::Array2;
 
@@ -39,7 +40,7 @@ pub(super) struct StripSums<'a> {
 }
 
 impl StripSums<'_> {
-    /// Adds up all rows. The result does not depend on the number of threads.
+    /// Computes the matrix, adding up all rows. The result does not depend on the number of threads.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`], or threads that cannot be started.
@@ -103,6 +104,7 @@ struct StripKernel<'a, M> {
     moments: &'a M,
     rows: std::ops::Range<usize>,
     j: usize,
+    /// Moments of the rows of the block, row by row.
     values: &'a [f64],
     sums: &'a mut [f64],
 }

@@ -1,5 +1,5 @@
-//! [`PackedPairCodes`]: two bits (before, after) per ranking and pair of labels, and a third one (seen) with missing
-//! labels, for weighted sums over many small sets of rankings.
+//! [`PackedPairCodes`]: two bits (before, after) per ranking and pair of labels, and a third one (seen: the ranking
+//! ranks both labels) if labels are missing, for weighted sums over many small sets of rankings.
 
 use std::ops::AddAssign;
 

@@ -1,6 +1,6 @@
-//! Pair statistics of a set of rankings: counts, pair shares (the shares of the rankings that place u before v, tie
-//! them, and place u after v) and the pair order matrix C (the share before plus half of the share tied). The only
-//! module that counts pairs.
+//! Pair statistics of a set of rankings: counts, pair shares (for each pair of labels the shares of rankings that place
+//! the first before, tied with, or after the second) and the pair order matrix C (the share before plus half of the
+//! share tied). No other module counts pairs.
 
 mod codes;
 mod count;

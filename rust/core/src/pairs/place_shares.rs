@@ -12,7 +12,7 @@ pub struct PlaceShares {
     labels: usize,
     /// `weights[u * labels + r]`.
     weights: Vec<f64>,
-    /// Scratch buffer: per position (from 1) the number of labels at it, then the end of their places.
+    /// Scratch buffer: per position (from 1) first the number of labels at it, later the end of their places.
     sizes: Vec<usize>,
 }
 

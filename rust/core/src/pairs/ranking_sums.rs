@@ -8,7 +8,7 @@ use super::pair_count;
 /// Largest number of labels.
 pub(crate) const MAX_LABELS: usize = 32;
 
-/// Weights below this are summed in 16 bits, which takes half the instructions; the sum of any 16 of them fits.
+/// Weights below this are summed in 16 bits, which takes half the instructions; at least 16 of them fit in a sum.
 const SMALL_WEIGHT: i32 = 1 << 12;
 
 /// Smallest allocation of [`PendingRankings`], in rankings.

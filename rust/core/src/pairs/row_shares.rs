@@ -29,7 +29,8 @@ pub struct RowShares {
     sums: Vec<f64>,
     /// Weight of the rows that rank each label: N(u).
     ranked: Vec<f64>,
-    /// Scratch buffer: per position the number of labels of the added row at it, then at it or before it.
+    /// Scratch buffer: per position the number of labels of the added row, first at this position, later at or before
+    /// it.
     at_least: Vec<u32>,
 }
 
@@ -123,7 +124,8 @@ struct PositionBlock {
     stride: usize,
     /// Position of each label as a target v, row by row; missing labels and padding have a value after all positions.
     targets: Vec<f64>,
-    /// Position and share of each label as a source u, row by row; missing labels have a value before all positions.
+    /// Position and share (weight of the row divided by the number of labels at least as high) of each label as a
+    /// source u, row by row; missing labels have a value before all positions.
     sources: Vec<(f64, f64)>,
 }
 

@@ -1,4 +1,5 @@
-//! [`PairShares`]: for each pair of labels the shares of before, tied and after.
+//! [`PairShares`]: for each pair of labels the shares of rankings that place the first before, tied with, or after the
+//! second.
 
 use ndarray::ArrayView2;
 
@@ -127,7 +128,7 @@ impl PairShares {
         self.table.values_mut()
     }
 
-    /// Divides the values of each pair by their sum, where it is not 0.
+    /// Divides the values of each pair by their sum, unless the sum is 0.
     fn normalise(&mut self) {
         normalise(self.as_mut_slice());
     }
@@ -186,7 +187,7 @@ impl PairShares {
     }
 }
 
-/// Divides the values of each pair by their sum, where it is not 0. `planes` holds the planes before, tied and after,
+/// Divides the values of each pair by their sum, unless the sum is 0. `planes` holds the planes before, tied and after,
 /// one after the other.
 pub(crate) fn normalise(planes: &mut [f64]) {
     let pairs = planes.len() / 3;

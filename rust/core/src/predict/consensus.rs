@@ -1,4 +1,5 @@
-//! Bucket orders (rankings with ties) from the pair shares that any model predicts.
+//! Bucket orders (rankings with ties) from the pair shares that any model predicts: for each pair of labels how often
+//! the first is before, tied with, or after the second.
 
 use ndarray::ArrayView2;
 

@@ -1,6 +1,7 @@
-//! [`LatentScores`]: a pair model whose input is the output of a latent model.
+//! [`LatentScores`]: converts the scores that a latent model predicts for the labels to pair shares.
 //!
-//! It turns scores of labels into the shares of before, tied and after of each pair of labels.
+//! The scores are for each label a utility, which orders the labels, and a tie term, its tendency to be tied. Pair
+//! shares are, for each pair of labels, how often the first is before, tied with, or after the second.
 
 use super::{PairModel, RowBlock};
 use crate::error::Result;
@@ -8,7 +9,7 @@ use crate::latent::LatentRow;
 use crate::pairs::pair_count;
 use crate::run::Interrupt;
 
-/// The pair model whose features are scores of n labels: n utilities, then n tie terms.
+/// The model of pair shares whose features are scores of n labels: n utilities, then n tie terms.
 #[derive(Debug, Clone, Copy)]
 pub struct LatentScores<'a> {
     /// Per label: whether the training rankings compare it with another label.
@@ -87,6 +88,7 @@ mod tests {
         assert_eq!(orders, two);
         let chain = Aggregator::MarkovChain(MarkovChain::new(1).unwrap());
         let result = consensus(&model, &chain, scores.view(), jobs(1));
+        // MC1 needs pair counts, but a model predicts shares only.
         assert!(matches!(result, Err(Error::TooLittleKnown { .. })));
         let four = [true; 4];
         let other = consensus(

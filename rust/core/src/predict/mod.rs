@@ -1,7 +1,7 @@
 //! Prediction of pair shares: [`PairModel`], and the one loop over rows that serves all models.
 //!
-//! The shares of a row are its predicted frequencies of before, tied and after for each pair of labels. They are stored
-//! as three planes, one number per pair each: before, then tied, then after.
+//! The pair shares of a row say, for each pair of labels, how often the first is predicted to be before, tied with, or
+//! after the second. They are stored as three planes, one number per pair each: before, then tied, then after.
 
 mod consensus;
 mod latent;
@@ -59,7 +59,8 @@ impl<'a> RowBlock<'a> {
 pub enum BlockShares<'a> {
     /// Row by row: the planes before, tied and after.
     Shares(Vec<f64>),
-    /// Scores of the latent model, which take less memory, row by row: n utilities, then n tie terms.
+    /// Scores of the latent model, which take less memory, row by row: n utilities (which order the labels), then n tie
+    /// terms (their tendencies to be tied).
     Scores {
         /// The scores.
         scores: Vec<f64>,
@@ -94,7 +95,7 @@ impl BlockShares<'_> {
     }
 }
 
-/// A model that predicts for each pair of labels the shares of before, tied and after.
+/// A model that predicts for each pair of labels how often the first is before, tied with, or after the second.
 pub trait PairModel: Sync {
     /// Number of labels.
     fn labels(&self) -> usize;

@@ -1,4 +1,5 @@
-//! SHAP values of linear models: the utility of a label is a sum of one term per feature.
+//! SHAP values of linear models: the utility of a label (the score that orders the labels) is a sum of one term per
+//! feature.
 
 use ndarray::{Array2, Array3, ArrayView2, Axis, Slice};
 

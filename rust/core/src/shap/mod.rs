@@ -1,9 +1,10 @@
 //! Exact SHAP values of label scores: which feature moves which label, and by how much.
 //!
 //! [`ScoreModel`] explains the utilities (the scores that order the labels) of boosters and linear models and the Borda
-//! scores of the pair shares of trees and forests. For trees these are the Shapley values of the path-dependent
-//! conditional expectation: a row follows all branches of a split on a feature outside the coalition, weighted by their
-//! training rows. [`permutation_shap`] estimates Shapley values of any other model that predicts pair shares.
+//! scores (sums of the shares of won comparisons, ties counting half) of trees and forests. For trees these are the
+//! Shapley values of the path-dependent conditional expectation: a row follows all branches of a split on a feature
+//! outside the coalition, weighted by their training rows. [`permutation_shap`] estimates Shapley values of any other
+//! model that predicts pair shares.
 //!
 //! Reference: S. M. Lundberg et al., *From local explanations to global understanding with explainable AI for trees*,
 //! Nature Machine Intelligence 2, 2020.

@@ -98,15 +98,15 @@ impl PathWalk<'_> {
         let (tree, buffers) = (self.tree, &mut *self.buffers);
         let (step, points) = (&tree.steps[index], tree.points);
         let (depth, previous) = (step.depth as usize, step.previous as usize);
-        // The entry of the root stays set.
-        let before = buffers.passed[previous];
+        // At depth 0, the root, all rows pass: this mask stays set.
+        let passed_before = buffers.passed[previous];
         let taken = buffers.taken[step.split as usize];
-        let mut now = [0; LANES];
+        let mut passed_now = [0; LANES];
         for lane in 0..LANES {
             let is_taken = u64::from(taken[lane] == step.node);
-            now[lane] = before[lane] & is_taken.wrapping_neg();
+            passed_now[lane] = passed_before[lane] & is_taken.wrapping_neg();
         }
-        buffers.passed[depth] = now;
+        buffers.passed[depth] = passed_now;
         buffers.path[depth] = index;
         let factors = index * points..(index + 1) * points;
         let (passing, failing) = (&tree.passing[factors.clone()], &tree.failing[factors]);
@@ -115,9 +115,10 @@ impl PathWalk<'_> {
         let factors = passing.iter().zip(failing);
         for ((from, to), (passing, failing)) in parent.iter().zip(own).zip(factors) {
             let mut product = *from;
+            // A row that failed the feature at an earlier step multiplies by the share of the cover only.
             for lane in 0..LANES {
-                let failed = select(before[lane], *failing, step.share);
-                product[lane] *= select(now[lane], *passing, failed);
+                let failed = select(passed_before[lane], *failing, step.share);
+                product[lane] *= select(passed_now[lane], *passing, failed);
             }
             *to = product;
         }

@@ -1,5 +1,5 @@
-//! [`permutation_shap`]: an estimate of Shapley values for any pair model (a model that predicts pair shares), from
-//! random orders of the features.
+//! [`permutation_shap`]: an estimate of Shapley values from random orders of the features, for any model that predicts
+//! pair shares (for each pair of labels how often the first is before, tied with, or after the second).
 
 use ndarray::{Array2, Array3, ArrayView2};
 
@@ -13,7 +13,7 @@ use crate::run::{self, require_memory, Interrupt, Jobs, Work};
 /// Rows that are predicted at once.
 const ROWS_AT_ONCE: usize = 512;
 
-/// Largest number of shares (of before, tied and after) held in memory at once: 16 MB.
+/// Largest number of predicted shares held in memory at once: 16 MB.
 const NUMBERS_AT_ONCE: usize = 1 << 21;
 
 /// Estimated time to predict a row, without the time that grows with its number of shares.
@@ -28,7 +28,7 @@ pub struct Permutations {
     pub seed: u64,
 }
 
-/// Estimated Shapley values of Borda scores.
+/// Estimated Shapley values of Borda scores (sums of the shares of won comparisons, ties counting half).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermutationShap {
     /// Rows × features × labels.

@@ -17,8 +17,8 @@ use pyo3::prelude::*;
 use super::errors::Result;
 use super::run::run;
 
-/// A matrix of floats: features with one row per ranking, scores, or a pair order matrix (per pair of labels the share
-/// of before, plus half of the share of tied).
+/// A matrix of floats: features with one row per ranking, scores, or a pair order matrix (per ordered pair of labels
+/// the share of rankings that place the first before the second, ties counting half).
 pub type Matrix<'py> = PyReadonlyArray2<'py, f64>;
 
 /// Optional weights, one per row.

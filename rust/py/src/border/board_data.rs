@@ -48,8 +48,9 @@ fn slice<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> Result<&'
     Ok(values.map_err(PyErr::from)?)
 }
 
-/// Counts of pairs: a table with one row per pair and the columns before, tied and after; and per label the weight of
-/// the rows that rank it.
+/// Counts of pairs: a table with one row per pair of labels and the columns before, tied and after (the weight of the
+/// rows that place the first label before, tied with, or after the second); and per label the weight of the rows that
+/// rank it.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct CountInput<'py> {
@@ -96,7 +97,8 @@ pub enum BoardViews<'a> {
     Rankings(View<'a>, Option<&'a [f64]>),
 }
 
-/// A sample (the distinct comparisons, and the units that are resampled), with the rankings that it comes from.
+/// A sample (the distinct comparisons, and the units that are resampled together), with the rankings that it comes
+/// from.
 pub struct ReadSample {
     /// The sample.
     pub sample: ContestSample,

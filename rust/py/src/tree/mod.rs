@@ -116,7 +116,8 @@ impl Tree {
         Ok(shares.reshape([nodes.len(), n, n])?)
     }
 
-    /// The smoothed shares of before, tied and after, per given leaf and pair of labels.
+    /// The smoothed pair shares (before, tied, after) of each given leaf, per pair of labels: how often the first label
+    /// is before, tied with, or after the second.
     fn pair_shares<'py>(
         &self,
         py: Python<'py>,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::error::Result;
 use crate::run::{Interrupt, WorkMeter};
 
-/// Units of work between two readings of the clock.
+/// Steps between two readings of the clock.
 const CLOCK_INTERVAL: u64 = 1_000_000;
 
 /// Limits of an exact search, each of which may be absent. A limit of steps keeps the result reproducible; a limit of

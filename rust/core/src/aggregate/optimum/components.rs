@@ -1,4 +1,5 @@
-//! Decomposition of the search for an optimal bucket order into independent parts.
+//! Decomposition of the search for an optimal bucket order into independent parts. A relation of a pair of labels is
+//! before, tied or after; it has a value, and an optimal bucket order has the largest sum of these values.
 
 use super::values::{BucketLimits, PairValues};
 

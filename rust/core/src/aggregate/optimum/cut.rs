@@ -1,12 +1,13 @@
-//! The best cut of an order of labels into a permitted number of buckets.
+//! The best cut of an order of labels: buckets of consecutive labels, in a permitted number, with the largest sum of
+//! pair values (the values of the relation, before, tied or after, that the cut gives to each pair of labels).
 
 use super::values::{BucketLimits, PairValues, NOISE};
 use crate::error::Result;
 use crate::run::WorkMeter;
 
-/// Bucket of each label in the best cut of `order`. Of equally good cuts, one with the fewest buckets is chosen, if
-/// their number is limited, and of these the one with the smallest last bucket. O(n²), or O(n² k) when at most k
-/// buckets are permitted.
+/// Bucket of each label in the best cut of `order`. If the number of buckets is limited, the cut with the fewest
+/// buckets is chosen among equally good ones. Among cuts that are still equal, the one with the smallest last bucket is
+/// chosen. O(n²), or O(n² b) when at most b buckets are permitted.
 ///
 /// # Errors
 /// [`crate::error::Error::Interrupted`].
@@ -20,15 +21,15 @@ pub(super) fn best_cut(
     if limits.forbid_ties(n) {
         return Ok(assign(order, &(0..n).collect::<Vec<_>>()));
     }
-    // Layer k of the table holds cuts into k buckets. Without limits, a single layer holds all cuts.
+    // Layer b of the table holds cuts into b buckets. Without limits, a single layer holds all cuts.
     let counted = limits != BucketLimits::ANY;
     let layers = if counted { limits.most.min(n) + 1 } else { 1 };
     let mut table = CutTable::new(n, layers);
     let mut gains = vec![0.0; n];
     for j in 0..n {
         meter.add((n * layers) as u64)?;
-        // Per place (index in the order) i: gain of one bucket with the places from i to j, compared with separate
-        // buckets.
+        // Per place (index in the order) i: value of one bucket with the places from i to j, minus their value in
+        // separate buckets. The lead of a label over another is the value of placing it before the other.
         let mut joined = 0.0;
         for i in (0..j).rev() {
             joined += values.tied(order[i], order[j]) - values.lead(order[i], order[j]);
@@ -53,10 +54,11 @@ pub(super) fn best_cut(
     Ok(assign(order, &table.buckets(last.unwrap_or(0), counted)))
 }
 
-/// Per layer (a number of buckets, or a single layer for any number) and k: the best cut of the first k places.
+/// Per layer (a number of buckets, or a single layer for any number) and number p of places: the best cut of the first
+/// p places.
 struct CutTable {
     n: usize,
-    /// Gain of the cut.
+    /// Gain of the cut: its value minus the value of one bucket per place.
     best: Vec<f64>,
     /// Start of the last bucket of the cut.
     start: Vec<usize>,
@@ -77,7 +79,7 @@ impl CutTable {
         self.best[layer * (self.n + 1) + places]
     }
 
-    /// Chooses the last bucket of the places up to `j`, which follows a cut of layer `from`.
+    /// Fills the entry of the first `j + 1` places: chooses their last bucket, which follows a cut of layer `from`.
     fn fill(&mut self, layer: usize, from: usize, j: usize, gains: &[f64]) {
         let (mut best, mut start) = (f64::NEG_INFINITY, j);
         for i in (0..=j).rev() {

@@ -1,4 +1,5 @@
-//! Local search: moves single labels between buckets while the value improves.
+//! Local search for a bucket order of large value: the sum, over all pairs of labels, of the value of their relation
+//! (before, tied or after).
 
 use super::budget::Budget;
 use super::cut::best_cut;
@@ -7,16 +8,16 @@ use crate::error::Result;
 use crate::random::Generator;
 use crate::run::WorkMeter;
 
-/// Limit of rounds of moves and cuts. Every round but the last improves the value, so the limit is not reached in
-/// practice.
+/// Limit of rounds, each of which moves single labels and then cuts the order of the labels into buckets again. Every
+/// round but the last improves the value, so the limit is not reached in practice.
 const MAX_ROUNDS: usize = 1000;
 
 /// Restarts of the search from randomly perturbed results.
 const RESTARTS: usize = 60;
 
 impl PairValues {
-    /// Improves an assignment to buckets 0, 1, … by moves of single labels and new cuts of the order. The number of
-    /// buckets must be within the limits, and stays there.
+    /// Improves an assignment to buckets 0, 1, …: moves single labels, and cuts the order of the labels into buckets
+    /// again. The number of buckets must be within the limits, and stays there.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].
@@ -39,10 +40,10 @@ impl PairValues {
         Ok(bucket_of)
     }
 
-    /// As [`Self::improve`], with restarts from randomly perturbed results; the seed is fixed. Used for components that
-    /// are too large for a table of all sets of labels: branch and bound prunes most of its search when it starts from
-    /// a good result, and components too large for it keep this result. No restart begins after the time limit; steps
-    /// are not counted.
+    /// As [`Self::improve`], with restarts from randomly perturbed results; the seed is fixed. Branch and bound, which
+    /// starts from the result, prunes most of its search if the result is good. Components (sets of labels that are
+    /// ordered independently of each other) that are too large for branch and bound keep the result. No restart begins
+    /// after the time limit of `budget`; its limit of steps does not apply.
     ///
     /// # Errors
     /// [`crate::error::Error::Interrupted`].

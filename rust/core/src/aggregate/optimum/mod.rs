@@ -1,9 +1,10 @@
-//! The bucket order with the largest sum of pair values (per pair of labels, one value for each of before, tied and
-//! after): [`solve`] for an optimum with a proof, or a local search.
+//! The bucket order with the largest value. Each relation (before, tied or after) of each pair of labels has a value,
+//! and the value of a bucket order is the sum over all pairs. [`solve`] finds an optimum with a proof,
+//! [`search_locally`] a good bucket order in less time.
 //!
 //! `components.rs` divides the labels into components that can be ordered independently, `subsets.rs` solves small
-//! components, `prefixes.rs` searches larger ones with the bound of `triples.rs`, from the result of `local.rs`.
-//! Components of more than 64 labels keep that result.
+//! components, and `prefixes.rs` searches larger ones with the bound of `triples.rs`, starting from the result of the
+//! local search in `local.rs`. Components of more than 64 labels keep the result of the local search.
 
 mod budget;
 mod components;
@@ -31,7 +32,7 @@ use values::NOISE;
 use crate::error::{Error, Result};
 use crate::run::{Interrupt, WorkMeter};
 
-/// Largest component whose triples are searched for a bound: their number grows with the third power.
+/// Largest component whose triples of labels are searched for a bound: their number grows with the third power.
 const MAX_TRIPLE_LABELS: usize = 200;
 
 /// Smallest component for which a local search precedes the search of all sets of labels; in smaller components it
@@ -281,8 +282,8 @@ fn solve_component(
     search_prefixes(values, limits, bucket_of, budget)
 }
 
-/// Proves a local optimum or improves it, by branch and bound. A loss is the difference to the bound that assumes the
-/// best relation of every pair.
+/// Proves a local optimum or improves it, by branch and bound. The loss of a bucket order is the bound that assumes the
+/// best relation of every pair, minus the value of the bucket order.
 fn search_prefixes(
     values: &PairValues,
     limits: BucketLimits,

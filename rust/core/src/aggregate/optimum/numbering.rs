@@ -1,4 +1,5 @@
-//! An order of labels that depends on their pair values, not on the order of their columns in the data.
+//! An order of labels that depends on their pair values (the values of placing a label before another and of a tie),
+//! not on the order of their columns in the data.
 
 use std::cmp::Ordering;
 
@@ -95,8 +96,9 @@ fn individualise_label(
     false
 }
 
-/// Sorted row of a label: per other label its group, the lead over it and the value of a tie. Leads over labels of
-/// earlier groups are negated, so that labels that lose to these groups come first.
+/// Sorted entries of a label, one per other label: the group of the other label, the lead over it (the value of being
+/// placed before it) and the value of a tie. Leads over labels of earlier groups are negated, so that labels that lose
+/// to these groups come first.
 fn signature(
     u: usize,
     n: usize,

@@ -1,6 +1,6 @@
-//! Branch and bound over prefixes (sets of labels that fill the first buckets), for components with too many labels for
-//! a table of all sets. The loss of a bucket order is the sum over all pairs of the value of the best relation minus
-//! that of the chosen one.
+//! Branch and bound over prefixes (sets of labels that fill the first buckets), for components (sets of labels that can
+//! be ordered independently of each other) with too many labels for a table of all sets. The loss of a bucket order is
+//! the sum over all pairs of the value of the best relation (before, tied or after) minus that of the chosen one.
 
 use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
@@ -159,7 +159,8 @@ impl<'a> PrefixSearch<'a> {
         })
     }
 
-    /// The result of an unfinished search: open prefixes of this size and all larger ones bound the loss.
+    /// The result of an unfinished search. `open` holds bounds of the prefixes of this size that are not extended;
+    /// these and the bounds of all larger prefixes bound the loss.
     fn stop(&self, size: usize, open: impl Iterator<Item = f64>) -> PrefixResult {
         let later = self.layers[size + 1..].iter().flat_map(HashMap::values);
         let bounds = later.map(|reached| reached.loss + reached.rest_bound);

@@ -1,4 +1,6 @@
-//! Dynamic programming over all sets of labels, for small components.
+//! Dynamic programming over all sets of labels, for small components (sets of labels that can be ordered independently
+//! of each other). The value of a bucket order is the sum over all pairs of the value of their relation (before, tied
+//! or after).
 
 use super::values::{BucketLimits, PairValues, NOISE, TIE_BONUS};
 use crate::error::Result;
@@ -138,7 +140,7 @@ impl SubsetTable {
     }
 }
 
-/// Sum over the pairs of each set of labels.
+/// Per set of labels: the sum of `value` over its pairs.
 fn pair_sums(n: usize, value: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     let mut sums = vec![0.0; 1 << n];
     for set in 1..1_usize << n {
@@ -151,12 +153,13 @@ fn pair_sums(n: usize, value: impl Fn(usize, usize) -> f64) -> Vec<f64> {
     sums
 }
 
-/// Per set of placed labels: its value before the others, plus the best relation of each pair of the others.
+/// Per set of placed labels: its value before the others, plus the value of the best relation of each pair of the
+/// others.
 fn optimistic_values(values: &PairValues, limits: BucketLimits) -> Vec<f64> {
     let n = values.n;
     let best = pair_sums(n, |i, j| values.best(i, j, limits));
-    // The leads within a set cancel out, so the leads of its labels over all labels add up to its value before the
-    // rest.
+    // A lead is the value of placing a label before another. The leads within a set cancel out, so the leads of its
+    // labels over all labels add up to its value before the rest.
     let leads: Vec<f64> = (0..n)
         .map(|i| (0..n).map(|j| values.lead(i, j)).sum())
         .collect();

@@ -1,4 +1,5 @@
-//! [`PairValues`]: the value of each relation (before, tied, after) of each pair of labels.
+//! [`PairValues`]: the value of each relation (before, tied, after) of each pair of labels. The searches look for the
+//! bucket order with the largest sum of these values.
 
 use std::cmp::Ordering;
 
@@ -17,8 +18,9 @@ pub(super) const NOISE: f64 = 1e-11;
 #[derive(Debug, Clone)]
 pub(in super::super) struct PairValues {
     pub(super) n: usize,
+    /// Row-major: `lead(i, j)` for all i and j.
     lead: Vec<f64>,
-    /// With [`TIE_BONUS`].
+    /// Values of ties, with [`TIE_BONUS`].
     tied: Vec<f64>,
 }
 

@@ -42,10 +42,11 @@ pub enum TauXSearch {
 /// The labels are ordered by the scores of another method, if one is given. Labels that are equal by one key are
 /// ordered by the next: net preference `Σ_v (P[u before v] − P[v before u])`, net preference among the equal labels,
 /// and the sum of the signed squared leads (a lead is P[u before v] − P[v before u]). Labels that are still equal stay
-/// together in the cut; the local and the exact search order them by their sorted pair values against all other labels,
-/// and by column only where these values do not differ. The order is cut by dynamic programming; of the cuts with equal
-/// value and equally many ties, the one with the shortest last bucket is chosen. Net preferences within 1e-9 count as
-/// equal; a tied pair adds 1e-9 to the value of a cut, and values within 1e-11 count as equal.
+/// in one bucket in the cut; the local and the exact search order them by the sorted values of their relations to all
+/// other labels, and by their index in the data only where these values do not differ. The order is cut by dynamic
+/// programming; of the cuts with equal value and equally many ties, the one with the shortest last bucket is chosen.
+/// Net preferences within 1e-9 count as equal; a tied pair adds 1e-9 to the value of a cut, and values within 1e-11
+/// count as equal.
 ///
 /// Reference: E. J. Emond and D. W. Mason, *A new rank correlation coefficient with application to the consensus
 /// ranking problem*, Journal of Multi-Criteria Decision Analysis 11, 2002, for τ_X.

@@ -150,7 +150,7 @@ where
 }
 
 /// Counts the pairs of label `u` with the [`LANES`] labels starting at `first`, in registers, and writes the counts to
-/// the planes from `to` on.
+/// the planes (before, tied and after, one count per pair each) from index `to` on.
 #[inline(always)]
 fn count_lanes<P: NarrowPosition, const COMPLETE: bool>(
     planes: &mut [&mut [u8]; 3],

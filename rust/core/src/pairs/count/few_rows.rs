@@ -1,4 +1,6 @@
-//! [`FewRows`]: pair order matrices and pair shares of few rows of unit weight, looked up in a table of quotients.
+//! [`FewRows`]: pair order matrices (per ordered pair of labels the share of rankings that place the first before the
+//! second, ties counting half) and pair shares (before, tied and after) of few rows of unit weight, looked up in a
+//! table of quotients.
 
 use super::super::{PairOrderMatrix, PairShares, PairTable};
 use super::BytePairCounter;
