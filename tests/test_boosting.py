@@ -59,6 +59,33 @@ def test_scores_are_those_of_the_reference(seed: int, missing: float) -> None:
     np.testing.assert_allclose(found, expected, atol=2e-4)
 
 
+def test_spaced_thresholds_are_fewer_only_with_many_values() -> None:
+    X, Y = random_data(1, rows=400, labels=4)
+
+    def model(X: Any, thresholds: str) -> bytes:
+        booster = PartialLabelRankingBooster(rounds=5, thresholds=thresholds, random_state=3)
+        return booster.fit(X, Y).booster_.to_bytes()
+
+    many_values = np.random.default_rng(0).random(X.shape) + X / X.max()
+    few_values = np.floor(many_values * 8)
+    assert len(np.unique(few_values)) == 16
+    assert model(few_values, "spaced") == model(few_values, "all")
+    assert model(many_values, "spaced") != model(many_values, "all")
+
+
+def test_spaced_thresholds_are_about_as_accurate() -> None:
+    X, Y = smooth_data(1500, 5, 0)
+    X[::7, 0] = np.nan
+    scores = [
+        PartialLabelRankingBooster(rounds=60, thresholds=thresholds, random_state=0)
+        .fit(X[:1000], Y[:1000])
+        .score(X[1000:], Y[1000:])
+        for thresholds in ("all", "spaced")
+    ]
+    assert scores[0] > 0.5
+    assert abs(scores[0] - scores[1]) < 0.03, scores
+
+
 def test_the_model_does_not_depend_on_threads() -> None:
     X, Y = random_data(1, rows=700, labels=6)
     Y = with_missing_labels(Y, 0.3, 1)

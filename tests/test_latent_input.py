@@ -105,6 +105,8 @@ def test_weights(
         ({"feature_share": "sqrt"}, TypeError, "feature_share is 'sqrt'; expected a number"),
         ({"max_bins": 1}, ValueError, "max_bins is 1; expected a whole number of at least 2"),
         ({"max_bins": 257}, ValueError, "max_bins is 257; expected a whole number from 2 to 256"),
+        ({"thresholds": "few"}, ValueError, "thresholds is 'few'; expected one of 'all', 'spaced'"),
+        ({"thresholds": None}, TypeError, "thresholds is None; expected one of 'all', 'spaced'"),
         ({"validation_share": 0.0}, ValueError, "validation_share is 0; expected .* below 1"),
         ({"validation_share": -1}, ValueError, "validation_share is -1; expected .* below 1"),
         ({"validation_share": np.nan}, ValueError, "validation_share is NaN; expected"),

@@ -180,6 +180,7 @@ class _BoostOptions(TypedDict):
     row_share: float
     feature_share: float | None
     max_bins: int
+    thresholds: str
     validation_share: float | None
     patience: int
     seed: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,21 +26,15 @@ from bucketrank.estimators.held_out_rows import (
 )
 from bucketrank.estimators.importances import mixture_importances
 from bucketrank.estimators.latent import PairShareRanker
-from bucketrank.estimators.linear import PartialLabelRankingLinear
+from bucketrank.estimators.mixture_components import ComponentEstimators, linear_component
 from bucketrank.estimators.tree_parameters import forest_options
 
 if TYPE_CHECKING:
-    from bucketrank._core import _MixtureFit, _MixtureOptions, _Pool
+    from bucketrank._core import _MixtureOptions, _Pool
 
 __all__ = ["PartialLabelRanker"]
 
 _Self = TypeVar("_Self", bound="PartialLabelRanker")
-
-_LINEAR_TOLERANCE = 1e-3
-"""A smaller tolerance would take most of the fitting time without improving the mixture."""
-
-_SEED_LIMIT = 2**31 - 1
-"""Seeds are drawn below this number."""
 
 _NAMES = ("forest", "booster", "linear")
 """Names of the components, in the order of the core."""
@@ -50,14 +44,6 @@ _WHOLE_NUMBERS = ("n_estimators", "rounds", "max_depth")
 
 _SHARES_AT_ONCE = 1 << 23
 """Largest number of shares held in memory at once: 64 MiB."""
-
-
-class _Estimators(NamedTuple):
-    """The estimators of a mixture, with their parameters."""
-
-    forest: PartialLabelRankingForest
-    boosters: list[PartialLabelRankingBooster]
-    linears: list[PartialLabelRankingLinear]
 
 
 class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
@@ -80,8 +66,8 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         protection against a component that does not suit the data.
     n_estimators : int, default 100
         Number of trees of the forest.
-    rounds : int, default 200
-        Largest number of rounds of a booster.
+    rounds : int, default 150
+        Largest number of rounds of a booster; the learning rate is 0.13.
     max_depth : int, default 6
         Depth of the boosted trees.
     n_parts : int, optional
@@ -156,7 +142,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         *,
         fast: bool = False,
         n_estimators: int = 100,
-        rounds: int = 200,
+        rounds: int = 150,
         max_depth: int = 6,
         n_parts: int | None = None,
         random_state: int | np.random.RandomState | None = None,
@@ -216,7 +202,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             values, positions, weights = values[kept], positions[kept], weights[kept]
         estimators.forest._seed = options["tree"]["seed"]
         estimators.forest._data = hash_data(values, positions, weights)
-        self.components_ = _fitted_estimators(estimators, fit, values, positions.shape[1])
+        self.components_ = estimators.fitted(fit, values, positions.shape[1])
         self.weights_ = {name: fit["weights"][_NAMES.index(name)] for name in self.components_}
         self.log_weights_ = _log_weights(fit["pool"])
         self.rounds_ = fit["rounds"]
@@ -230,7 +216,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
 
     def _plan(
         self, n_features: int, positions: Positions, weights: NDArray[np.float64] | None
-    ) -> tuple[_Estimators, _MixtureOptions]:
+    ) -> tuple[ComponentEstimators, _MixtureOptions]:
         """Return the estimators of a fit, and the options of the core with all random draws."""
         # The core rejects weights of another shape.
         if weights is not None and weights.shape == positions.shape[:1]:
@@ -242,7 +228,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         if not self.fast:
             part_of, n_fits = draw_parts(positions, self.n_parts, draws)
             selection_rows = draw_selection_rows(n_rows, n_labels, draws)
-        estimators = self._estimators(draws, n_fits)
+        estimators = ComponentEstimators.unfitted(self, n_fits, draws)
         fits = range(0 if self.fast else n_fits)
         linear_rows = [draw_linear_rows(part_of, fit, draws) for fit in fits]
         return estimators, {
@@ -251,7 +237,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
             "trees": self.n_estimators,
             "shrinkage_strength": estimators.forest._strength(),
             "boosters": [booster._options() for booster in estimators.boosters],
-            "linear": _linear_model(self.n_jobs)._options(),
+            "linear": linear_component(self.n_jobs)._options(),
             "categorical": [],
             "held_out": None if self.fast else (part_of, selection_rows, linear_rows),
             "n_jobs": resolve_n_jobs(self.n_jobs),
@@ -263,24 +249,6 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         if self.n_parts is None:
             return counts | {"n_parts": LEAST_PARTS}
         return counts | {"n_parts": as_whole(self.n_parts, "n_parts", "a whole number or None")}
-
-    def _estimators(self, draws: np.random.RandomState, n_fits: int) -> _Estimators:
-        forest = PartialLabelRankingForest(
-            n_estimators=self.n_estimators,
-            random_state=draws.randint(_SEED_LIMIT),
-            n_jobs=self.n_jobs,
-        )
-        boosters = [
-            PartialLabelRankingBooster(
-                rounds=self.rounds,
-                max_depth=self.max_depth,
-                random_state=draws.randint(_SEED_LIMIT),
-                n_jobs=self.n_jobs,
-            )
-            for _ in range(n_fits)
-        ]
-        linears = [] if self.fast else [_linear_model(self.n_jobs) for _ in range(n_fits)]
-        return _Estimators(forest, boosters, linears)
 
     def _pair_shares(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         names, models, pool = self._models()
@@ -367,32 +335,3 @@ def _log_weights(pool: _Pool | None) -> dict[str, Any] | None:
         "tie_offset": offset,
         "share": share,
     }
-
-
-def _linear_model(n_jobs: int | None) -> PartialLabelRankingLinear:
-    return PartialLabelRankingLinear(tolerance=_LINEAR_TOLERANCE, n_jobs=n_jobs)
-
-
-def _fitted_estimators(
-    estimators: _Estimators, fit: _MixtureFit, values: NDArray[np.float64], n_labels: int
-) -> dict[str, list[Any]]:
-    """Store the fitted models in their estimators, by component; a component that failed has an empty list."""
-    forest, boosters, linears = estimators
-    for estimator in (forest, *boosters, *linears):
-        estimator._remember(values, list(range(n_labels)), as_aggregator(estimator.aggregator))
-    forests = []
-    if fit["forest"] is not None:
-        forest._keep(fit["forest"], forest._seed, forest._data)
-        forest.shrinkage_strength_ = forest._strength()
-        forests.append(forest)
-    # The core returns the models that predict: those of all folds, or only the last one, fitted on all rows.
-    boosters = boosters[len(boosters) - len(fit["boosters"]) :]
-    components: dict[str, list[Any]] = {
-        "forest": forests,
-        "booster": [e._keep(model) for e, model in zip(boosters, fit["boosters"], strict=True)],
-    }
-    if linears:
-        linears = linears[len(linears) - len(fit["linears"]) :]
-        models = zip(linears, fit["linears"], strict=True)
-        components["linear"] = [estimator._keep(model, {}) for estimator, model in models]
-    return components

@@ -1,7 +1,7 @@
 //! Bindings of `bucketrank_core::boost`: gradient boosting of utilities and tie terms, the scores of the labels.
 
 use bucketrank_core::boost::{
-    BoostOptions, BoostParams, Booster as CoreBooster, EarlyStopping, Observer,
+    BoostOptions, BoostParams, Booster as CoreBooster, EarlyStopping, Observer, Thresholds,
 };
 use bucketrank_core::run::Interrupt;
 use ndarray::Array2;
@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
 use crate::border::arrays::{Matrix, MaybeWeights, Positions};
-use crate::border::errors::Result;
+use crate::border::errors::{BindingError, Result};
 use crate::border::models;
 use crate::border::params::{check_bounded_count, count};
 use crate::border::run::{run_jobs, run_with_callbacks};
@@ -27,6 +27,7 @@ pub struct BoosterSpec<'py> {
     row_share: f64,
     feature_share: Option<f64>,
     max_bins: Bound<'py, PyAny>,
+    thresholds: String,
     validation_share: Option<f64>,
     patience: Bound<'py, PyAny>,
     seed: u64,
@@ -45,10 +46,19 @@ impl BoosterSpec<'_> {
             row_share: self.row_share,
             feature_share: self.feature_share,
             max_bins: count("max_bins", &self.max_bins, 2)?,
+            thresholds: self.thresholds()?,
             early_stopping: self.early_stopping()?,
             seed: self.seed,
             n_jobs: self.n_jobs,
         })?)
+    }
+
+    fn thresholds(&self) -> Result<Thresholds> {
+        match self.thresholds.as_str() {
+            "all" => Ok(Thresholds::All),
+            "spaced" => Ok(Thresholds::Spaced),
+            other => Err(BindingError::value(format!("unknown thresholds {other:?}"))),
+        }
     }
 
     /// Early stopping, if rows are held out for validation. The patience is always checked.

@@ -3,7 +3,7 @@
 
 use std::ops::AddAssign;
 
-use super::params::MAX_BINS;
+use super::params::{Thresholds, MAX_BINS};
 
 /// Bytes per word.
 const BYTES: usize = size_of::<u64>();
@@ -19,6 +19,14 @@ pub(super) trait RowCount:
 
 impl RowCount for u8 {}
 impl RowCount for u32 {}
+
+/// Which edges between groups of bins are candidates.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EdgeRule {
+    /// Least number of rows on both sides.
+    pub(super) min_samples_leaf: usize,
+    pub(super) thresholds: Thresholds,
+}
 
 /// Number of rows of a node per bin of a feature.
 pub(super) struct BinCounts<T> {
@@ -57,28 +65,37 @@ impl<T: RowCount> BinCounts<T> {
     ///
     /// Groups are numbered from 0 and none is empty, so with at most 256 bins `u8` suffices.
     #[inline(always)]
-    pub(super) fn assign_groups(
-        &self,
-        min_samples_leaf: usize,
-        group_of: &mut [u8; MAX_BINS],
-    ) -> u8 {
-        let least = min_samples_leaf.min(u32::MAX as usize) as u32;
-        let (mut left, mut group) = (0, 0);
-        let mut flags = [0; MAX_BINS];
-        for (flag, &rows) in flags.iter_mut().zip(&self.rows) {
-            *flag = u8::from(rows > T::default());
-        }
-        for (word, flags) in flags.chunks_exact(BITS).enumerate() {
-            let mut present = pack_flags(flags);
+    pub(super) fn assign_groups(&self, rule: EdgeRule, group_of: &mut [u8; MAX_BINS]) -> u8 {
+        let least = rule.min_samples_leaf.min(u32::MAX as usize) as u32;
+        let present = self.find_present();
+        let bins = present.iter().map(|word| word.count_ones()).sum();
+        let bits = rule.thresholds.block_bits(bins, self.total);
+        let most = self.total.saturating_sub(least);
+        // The rows before this bin, and before the bin before it.
+        let (mut left, mut previous) = (0, 0);
+        let mut group = 0;
+        for (word, mut present) in present.into_iter().enumerate() {
             while present != 0 {
                 let bin = (word * BITS + present.trailing_zeros() as usize) % MAX_BINS;
                 present &= present - 1;
-                group += u8::from(left >= least && self.total - left >= least);
+                let starts_block = left >> bits != previous >> bits;
+                group += u8::from(starts_block & (left >= least) & (left <= most));
                 group_of[bin] = group;
+                previous = left;
                 left += self.rows[bin].into();
             }
         }
         group
+    }
+
+    /// The bins that have rows, as bits of words.
+    #[inline(always)]
+    fn find_present(&self) -> [u64; MAX_BINS / BITS] {
+        let mut flags = [0; MAX_BINS];
+        for (flag, &rows) in flags.iter_mut().zip(&self.rows) {
+            *flag = u8::from(rows > T::default());
+        }
+        std::array::from_fn(|word| pack_flags(&flags[word * BITS..(word + 1) * BITS]))
     }
 }
 
@@ -121,9 +138,13 @@ mod tests {
             counts.rows[bin] = rows;
             counts.total += rows;
         }
-        let groups = |least| {
+        let groups = |min_samples_leaf| {
             let mut group_of = [0; MAX_BINS];
-            let last = counts.assign_groups(least, &mut group_of);
+            let rule = EdgeRule {
+                min_samples_leaf,
+                thresholds: Thresholds::All,
+            };
+            let last = counts.assign_groups(rule, &mut group_of);
             (last, [0, 3, 63, 64, 200, 255].map(|bin| group_of[bin]))
         };
         assert_eq!(groups(1), (5, [0, 1, 2, 3, 4, 5]));

@@ -5,7 +5,7 @@ use crate::simd::{dispatch, Kernel};
 
 use std::ops::Range;
 
-use super::bin_groups::{BinCounts, RowCount};
+use super::bin_groups::{BinCounts, EdgeRule, RowCount};
 use super::bins::BinCut;
 use super::params::MAX_BINS;
 use super::row_sample::RowSample;
@@ -46,7 +46,7 @@ pub(super) struct Boundary {
 pub(super) struct FeatureDraw {
     /// Number of features to draw.
     pub(super) features: usize,
-    pub(super) min_samples_leaf: usize,
+    pub(super) edges: EdgeRule,
     pub(super) seed: u64,
 }
 
@@ -73,7 +73,7 @@ impl CandidateFeatures {
                 sample,
                 rows,
                 features: &order[next..end],
-                min_samples_leaf: draw.min_samples_leaf,
+                edges: draw.edges,
             });
             if next > 0 {
                 self.0.sort_unstable_by_key(|candidate| candidate.feature);
@@ -116,7 +116,7 @@ struct AddFeatures<'a> {
     sample: &'a RowSample<'a>,
     rows: &'a [u32],
     features: &'a [u32],
-    min_samples_leaf: usize,
+    edges: EdgeRule,
 }
 
 impl Kernel for AddFeatures<'_> {
@@ -144,7 +144,7 @@ impl AddFeatures<'_> {
             self.candidates
                 .push(CandidateFeature::without_groups(feature));
             if let Some(candidate) = self.candidates.last_mut() {
-                candidate.find_groups(self.sample, &counts, self.min_samples_leaf);
+                candidate.find_groups(self.sample, &counts, self.edges);
             }
         }
     }
@@ -169,14 +169,14 @@ impl CandidateFeature {
         &mut self,
         sample: &RowSample<'_>,
         counts: &BinCounts<T>,
-        min_samples_leaf: usize,
+        rule: EdgeRule,
     ) {
         let missing = sample.bins.missing(self.feature).map(usize::from);
         if let Some(missing) = missing.filter(|&bin| counts.rows[bin] > T::default()) {
             let counts = counts.rows.map(T::into);
-            self.find_groups_with_missing(&counts[..=missing], min_samples_leaf);
+            self.find_groups_with_missing(&counts[..=missing], rule);
         } else {
-            let last = counts.assign_groups(min_samples_leaf, &mut self.group_of);
+            let last = counts.assign_groups(rule, &mut self.group_of);
             self.groups = usize::from(last) + 1;
             self.missing_right = 0..last.into();
         }
@@ -184,22 +184,28 @@ impl CandidateFeature {
 
     /// Finds groups and boundaries of a feature with missing values, given the rows per bin; the last bin is that of
     /// missing values.
-    fn find_groups_with_missing(&mut self, counts: &[u32], min_samples_leaf: usize) {
+    fn find_groups_with_missing(&mut self, counts: &[u32], rule: EdgeRule) {
         let bins = counts.len() - 1;
         let missing = counts[bins] as usize;
         let present: usize = counts[..bins].iter().map(|&count| count as usize).sum();
-        let enough = |left: usize, right: usize| left.min(right) >= min_samples_leaf;
+        let enough = |left: usize, right: usize| left.min(right) >= rule.min_samples_leaf;
+        let filled = counts[..bins].iter().filter(|&&count| count > 0).count();
+        let bits = rule.thresholds.block_bits(filled as u32, present as u32);
         let is_right = |left: usize| enough(left, present + missing - left);
         let is_left = |left: usize| enough(left + missing, present - left);
         // Per edge: number of rows with a value before it.
         let mut edges = Vec::new();
-        let mut left = 0;
+        let (mut left, mut previous) = (0, 0);
         for (bin, &count) in counts.iter().enumerate() {
             let separates = left > 0 && count > 0;
-            if separates && (bin == bins || is_right(left) || is_left(left)) {
+            let starts_block = left >> bits != previous >> bits;
+            if separates && (bin == bins || starts_block && (is_right(left) || is_left(left))) {
                 edges.push(left);
             }
             self.group_of[bin] = edges.len() as u8;
+            if count > 0 {
+                previous = left;
+            }
             left += count as usize;
         }
         // The edges with enough rows on both sides are consecutive.
@@ -255,6 +261,7 @@ impl CandidateFeature {
 #[cfg(test)]
 mod tests {
     use super::super::bins::Bins;
+    use super::super::params::Thresholds;
     use super::*;
     use crate::features::Features;
     use crate::run::{Interrupt, Pool};
@@ -274,7 +281,10 @@ mod tests {
     fn draw(features: usize, min_samples_leaf: usize, seed: u64) -> FeatureDraw {
         FeatureDraw {
             features,
-            min_samples_leaf,
+            edges: EdgeRule {
+                min_samples_leaf,
+                thresholds: Thresholds::All,
+            },
             seed,
         }
     }
@@ -339,6 +349,34 @@ mod tests {
         assert!(candidates
             .boundary(&sample, &node, candidates.boundaries())
             .is_none());
+    }
+
+    #[test]
+    fn spaced_boundaries_are_in_different_blocks_of_rows() {
+        // 100 rows have 16 blocks of 4 rows and more; the last two rows have no value.
+        let x = Array2::from_shape_fn((100, 2), |(i, j)| match (i, j) {
+            (98.., 1) => f64::NAN,
+            _ => i as f64,
+        });
+        let bins = Bins::new(&Features::new(x.view(), &Interrupt::never()).unwrap(), 256);
+        let rows: Vec<u32> = (0..100).collect();
+        let sample = RowSample::new(&bins, &rows, Pool::SERIAL);
+        let thresholds = |rows: &[u32], feature| {
+            let mut spaced = draw(2, 5, 0);
+            spaced.edges.thresholds = Thresholds::Spaced;
+            let candidates = candidates(&sample, rows, spaced);
+            let boundary = |number| candidates.boundary(&sample, rows, number);
+            let all = (0..candidates.boundaries()).filter_map(boundary);
+            let own =
+                all.filter(|found| found.feature == feature && found.missing_left != Some(true));
+            own.map(|found| found.cut.threshold).collect::<Vec<_>>()
+        };
+        let every_fourth: Vec<f64> = (2..24).map(|i| f64::from(i) * 4.0 - 0.5).collect();
+        assert_eq!(thresholds(&rows, 0), every_fourth);
+        assert_eq!(thresholds(&rows, 1), every_fourth);
+        // With at most 16 bins every threshold is a candidate.
+        let few: Vec<f64> = (5..12).map(|i| f64::from(i) - 0.5).collect();
+        assert_eq!(thresholds(&rows[..16], 0), few);
     }
 
     #[test]

@@ -72,24 +72,24 @@ pub(super) struct RowDerivatives<'a> {
 
 /// If the largest weight is outside this range, all weights are divided by the largest, because their sums could leave
 /// the range of single precision.
-const PLAIN_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
+const SAFE_WEIGHTS: std::ops::RangeInclusive<f64> = 1e-9..=1e9;
 
 impl<'a> RowDerivatives<'a> {
     pub(super) fn new(rankings: &'a Rankings, ridge: f64) -> Self {
         let weights = || (0..rankings.len()).map(|row| rankings.weights().get(row));
         let largest = weights().fold(0.0, f64::max);
-        let plain = if PLAIN_WEIGHTS.contains(&largest) {
+        let weight_unit = if SAFE_WEIGHTS.contains(&largest) {
             1.0
         } else {
             largest
         };
-        let total: f64 = weights().map(|weight| weight / plain).sum();
+        let total: f64 = weights().map(|weight| weight / weight_unit).sum();
         // A label is in fewer than `labels` pairs, and the derivatives of a pair are at most 1.
         let scale = Scale::new(total * rankings.labels() as f64, ridge);
         Self {
             rankings,
             weights: weights()
-                .map(|weight| (weight / plain / scale.unit) as f32)
+                .map(|weight| (weight / weight_unit / scale.unit) as f32)
                 .collect(),
             scale,
             relations: pad_outputs(&label_relations(rankings), rankings.labels()),

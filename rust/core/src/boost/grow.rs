@@ -8,6 +8,7 @@ use crate::run::{Interrupt, Pool};
 use crate::tree::walker::FlatNode;
 use crate::weights::Weights;
 
+use super::bin_groups::EdgeRule;
 use super::bins::LeftBins;
 use super::buffers::SearchBuffers;
 use super::candidates::{Boundary, CandidateFeatures, FeatureDraw};
@@ -56,6 +57,8 @@ struct NodeRows {
     sampled: Vec<u32>,
     /// The other rows, which follow the splits without affecting them.
     others: Vec<u32>,
+    /// Scratch space of [`partition_rows`]: as long as the longer of the two lists.
+    scratch: Vec<u32>,
 }
 
 /// A node that is not split yet, with the ranges of its rows.
@@ -127,6 +130,7 @@ impl TreeGrower<'_> {
         let mut rows = NodeRows {
             sampled: (0..self.sample.rows.len() as u32).collect(),
             others: self.sample.others.clone(),
+            scratch: vec![0; self.sample.rows.len().max(self.sample.others.len())],
         };
         let mut grown = GrownTree {
             tree: ScoreTree::new(vec![FlatNode::leaf(0)], vec![true], Vec::new(), Vec::new()),
@@ -202,7 +206,10 @@ impl TreeGrower<'_> {
         }
         let draw = FeatureDraw {
             features: self.features_per_node,
-            min_samples_leaf: self.options.min_samples_leaf,
+            edges: EdgeRule {
+                min_samples_leaf: self.options.min_samples_leaf,
+                thresholds: self.options.thresholds,
+            },
             seed,
         };
         let mut candidates = self.buffers.candidates.take();
@@ -250,13 +257,18 @@ impl TreeGrower<'_> {
         let missing_left = best.boundary.missing_left.unwrap_or(false);
         let left_bins = bins.left_bins(feature, cut, missing_left);
         let sampled = &mut rows.sampled[open.rows.clone()];
-        let left = partition_rows(sampled, self.sample.column(feature), left_bins);
+        let left = partition_rows(
+            sampled,
+            self.sample.column(feature),
+            left_bins,
+            &mut rows.scratch,
+        );
         let missing_left = best.sends_missing_left(left, open.rows.len());
         let left_bins = bins.left_bins(feature, cut, missing_left);
         let others = &mut rows.others[open.others.clone()];
         (
             left,
-            partition_rows(others, bins.column(feature), left_bins),
+            partition_rows(others, bins.column(feature), left_bins, &mut rows.scratch),
         )
     }
 
@@ -294,19 +306,25 @@ impl TreeGrower<'_> {
 }
 
 /// Stable partition: moves the rows whose bins go left to the front and returns their number.
-fn partition_rows(rows: &mut [u32], column: &[u8], left_bins: LeftBins) -> usize {
-    let mut others = vec![0; rows.len()];
+///
+/// `scratch` is at least as long as `rows`.
+fn partition_rows(
+    rows: &mut [u32],
+    column: &[u8],
+    left_bins: LeftBins,
+    scratch: &mut [u32],
+) -> usize {
     let (mut left, mut right) = (0, 0);
     for at in 0..rows.len() {
         let row = rows[at];
         // Branch-free: each row is written to both sides and kept on one.
         let goes_left = left_bins.contains(column[row as usize]);
         rows[left] = row;
-        others[right] = row;
+        scratch[right] = row;
         left += usize::from(goes_left);
         right += usize::from(!goes_left);
     }
-    rows[left..].copy_from_slice(&others[..right]);
+    rows[left..].copy_from_slice(&scratch[..right]);
     left
 }
 

@@ -41,5 +41,5 @@ pub(crate) use model::ScoreTree;
 
 pub use booster::Booster;
 pub use fit::Observer;
-pub use params::{BoostOptions, BoostParams, EarlyStopping, MAX_BINS, MAX_DEPTH};
+pub use params::{BoostOptions, BoostParams, EarlyStopping, Thresholds, MAX_BINS, MAX_DEPTH};
 pub use stage::BoosterStage;

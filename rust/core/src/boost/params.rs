@@ -11,6 +11,39 @@ pub const MAX_DEPTH: usize = 64;
 /// Largest number of rounds: the rounds of a booster are counted by 32-bit integers.
 const MAX_ROUNDS: usize = u32::MAX as usize;
 
+/// The thresholds that are candidates in a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Thresholds {
+    /// All thresholds between two bins.
+    #[default]
+    All,
+    /// At most one threshold per block of consecutive rows, in the order of the feature, if the feature has more than 16
+    /// bins in the node. A node has at least 16 blocks, and a block at most 16 rows.
+    Spaced,
+}
+
+/// Up to this many bins of a feature in a node, [`Thresholds::Spaced`] keeps all thresholds.
+const MIN_SPACED_BINS: u32 = 16;
+
+/// Least number of blocks of a node.
+const MIN_BLOCKS: u32 = 16;
+
+/// Binary logarithm of the largest number of rows in a block.
+const MAX_BLOCK_BITS: u32 = 4;
+
+impl Thresholds {
+    /// Binary logarithm of the number of rows in a block, given the bins of a feature in a node and the rows of the node.
+    #[inline(always)]
+    pub(super) fn block_bits(self, bins: u32, rows: u32) -> u32 {
+        match self {
+            Self::Spaced if bins > MIN_SPACED_BINS => {
+                (rows / MIN_BLOCKS).max(1).ilog2().min(MAX_BLOCK_BITS)
+            }
+            _ => 0,
+        }
+    }
+}
+
 /// Options of a booster, not checked.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoostOptions {
@@ -31,6 +64,8 @@ pub struct BoostOptions {
     /// Largest number of bins per feature. For features with no more distinct values than this, all midpoints
     /// are candidates.
     pub max_bins: usize,
+    /// Candidate thresholds of a node.
+    pub thresholds: Thresholds,
     /// Early stopping, if any.
     pub early_stopping: Option<EarlyStopping>,
     /// Seed of all random draws.
@@ -59,6 +94,7 @@ impl Default for BoostOptions {
             row_share: 0.6,
             feature_share: None,
             max_bins: MAX_BINS,
+            thresholds: Thresholds::All,
             early_stopping: None,
             seed: 0,
             n_jobs: 1,

@@ -42,13 +42,16 @@ impl<'a> RowSample<'a> {
 
 /// The numbers below `end` that are not in `rows`, which are ascending.
 fn complement(rows: &[u32], end: usize) -> Vec<u32> {
-    let mut others = Vec::with_capacity(end - rows.len());
-    let mut start = 0;
-    for &row in rows {
-        others.extend(start..row);
-        start = row + 1;
+    let mut others = vec![0; end];
+    let (mut found, mut next) = (0, 0);
+    for row in 0..end as u32 {
+        // Branch-free: each row is written, and overwritten by the next one if it is in `rows`.
+        others[found] = row;
+        let is_listed = rows.get(next) == Some(&row);
+        next += usize::from(is_listed);
+        found += usize::from(!is_listed);
     }
-    others.extend(start..end as u32);
+    others.truncate(found);
     others
 }
 

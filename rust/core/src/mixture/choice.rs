@@ -1,7 +1,7 @@
 //! Choice of the boosting rounds and of the weights of both pools, by the likelihood of held-out relations.
 
 use crate::error::Result;
-use crate::run::Jobs;
+use crate::run::{self, Jobs};
 
 use super::evidence::{are_finite, HeldOutScores, ObservedPairs, Shares};
 use super::log_linear::LogLinearPool;
@@ -28,6 +28,9 @@ const FOREST_START: f64 = 0.7;
 
 /// Smallest share of an observed relation, which keeps the likelihood positive.
 const FLOOR: f64 = 0.001;
+
+/// Estimated time to fit the log-linear pool, per observed pair.
+const NANOSECONDS_PER_PAIR: usize = 200;
 
 /// Held-out predictions of the components that could be fitted.
 pub(super) struct HeldOutEvidence<'a> {
@@ -171,7 +174,10 @@ impl HeldOutEvidence<'_> {
             relations: self.observed.relations(),
             weights: &pairs.collect::<Vec<_>>(),
         };
-        fit_pool(&evidence, weights, jobs.interrupt)
+        let nanoseconds = evidence.relations.len() * NANOSECONDS_PER_PAIR;
+        run::scope(jobs, nanoseconds as u64, |pool| {
+            fit_pool(&evidence, weights, (pool, jobs.interrupt))
+        })
     }
 
     /// Shares of the observed relations, at least [`FLOOR`].

@@ -2,7 +2,7 @@
 
 use crate::cholesky::Cholesky;
 use crate::error::Result;
-use crate::run::Interrupt;
+use crate::run::{Interrupt, Pool};
 
 use super::log_linear::LogLinearPool;
 use super::pool_objective::{Point, PoolEvidence, PoolObjective, PoolValue, SIZE};
@@ -36,14 +36,14 @@ const SUFFICIENT: f64 = 1e-4;
 pub(super) fn fit_pool(
     evidence: &PoolEvidence<'_>,
     start: &[f64; COMPONENTS],
-    interrupt: &Interrupt,
+    (pool, interrupt): (Pool, &Interrupt),
 ) -> Result<LogLinearPool> {
     let prior = prior_mean(start);
     let mut objective = PoolObjective::new(evidence, prior);
-    let (mut point, mut here) = minimise(&objective, prior, interrupt)?;
+    let (mut point, mut here) = minimise(&objective, prior, (pool, interrupt))?;
     for _ in 0..CORRECTIONS {
         objective.correct_noise(&point, &here);
-        (point, here) = minimise(&objective, point, interrupt)?;
+        (point, here) = minimise(&objective, point, (pool, interrupt))?;
     }
     Ok(LogLinearPool {
         order: point[..COMPONENTS].to_vec(),
@@ -57,9 +57,9 @@ pub(super) fn fit_pool(
 fn minimise(
     objective: &PoolObjective,
     mut point: Point,
-    interrupt: &Interrupt,
+    (pool, interrupt): (Pool, &Interrupt),
 ) -> Result<(Point, PoolValue)> {
-    let mut here = objective.evaluate(&point);
+    let mut here = objective.evaluate(&point, pool);
     for _ in 0..MAX_STEPS {
         interrupt.check()?;
         let free = free_coordinates(&point, &here.gradient);
@@ -70,7 +70,7 @@ fn minimise(
         if decrease <= TOLERANCE * (1.0 + here.value.abs()) {
             break;
         }
-        let Some((next, there)) = search_line(objective, &point, &here, &direction) else {
+        let Some((next, there)) = search_line(objective, (&point, &here), &direction, pool) else {
             break;
         };
         (point, here) = (next, there);
@@ -114,9 +114,9 @@ fn slope(moves: &Point, gradient: &Point) -> f64 {
 /// Halves the step until the objective decreases enough; coordinates are clipped at their bounds.
 fn search_line(
     objective: &PoolObjective,
-    point: &Point,
-    here: &PoolValue,
+    (point, here): (&Point, &PoolValue),
     direction: &Point,
+    pool: Pool,
 ) -> Option<(Point, PoolValue)> {
     let mut length = 1.0;
     for _ in 0..HALVINGS {
@@ -130,7 +130,7 @@ fn search_line(
         });
         let moves = std::array::from_fn(|i| next[i] - point[i]);
         let slope = slope(&moves, &here.gradient);
-        let there = objective.evaluate(&next);
+        let there = objective.evaluate(&next, pool);
         if slope < 0.0 && there.value <= here.value + SUFFICIENT * slope {
             return Some((next, there));
         }
@@ -145,6 +145,8 @@ mod tests {
     use super::super::out_of_bag::LogNoise;
     use super::super::pool_objective::tests::evidence;
     use super::*;
+
+    const SERIAL: (Pool, &Interrupt) = (Pool::SERIAL, const { &Interrupt::never() });
 
     #[test]
     fn the_minimum_satisfies_the_conditions_of_the_bounds() {
@@ -162,13 +164,13 @@ mod tests {
                 weights: &weights,
             };
             let start = [0.5, 0.3, 0.2];
-            let pool = fit_pool(&evidence, &start, &Interrupt::never()).unwrap();
+            let pool = fit_pool(&evidence, &start, SERIAL).unwrap();
             let prior = prior_mean(&start);
             let objective = PoolObjective::new(&evidence, prior);
             let mut point = [pool.tie_offset; SIZE];
             point[..COMPONENTS].copy_from_slice(&pool.order);
             point[COMPONENTS..2 * COMPONENTS].copy_from_slice(&pool.tie);
-            let gradient = objective.evaluate(&point).gradient;
+            let gradient = objective.evaluate(&point, Pool::SERIAL).gradient;
             for (i, (x, slope)) in point.iter().zip(gradient).enumerate() {
                 let is_bound = i < 6 && *x == 0.0;
                 let limit = 1e-5 * (1.0 + weights.iter().sum::<f64>());
@@ -198,7 +200,7 @@ mod tests {
                 relations: &relations,
                 weights: &weights,
             };
-            let pool = fit_pool(&evidence, &[0.4, 0.4, 0.2], &Interrupt::never());
+            let pool = fit_pool(&evidence, &[0.4, 0.4, 0.2], SERIAL);
             pool.unwrap().order[0]
         };
         // Adds ± spread to x = ln before − ln after, and keeps y = ln tied − ½ (ln before + ln after).
@@ -236,6 +238,6 @@ mod tests {
         };
         let interrupt = Interrupt::new();
         interrupt.request();
-        assert!(fit_pool(&evidence, &[0.5, 0.3, 0.2], &interrupt).is_err());
+        assert!(fit_pool(&evidence, &[0.5, 0.3, 0.2], (Pool::SERIAL, &interrupt)).is_err());
     }
 }

@@ -3,6 +3,7 @@
 use std::array::from_fn;
 
 use crate::latent::logarithms;
+use crate::run::Pool;
 use crate::simd::{dispatch, Kernel};
 
 use super::evidence::Shares;
@@ -19,6 +20,12 @@ pub(super) type Point = [f64; SIZE];
 /// Curvature of the penalty on the distance from the start.
 const RIDGE: f64 = 3.0;
 
+/// Vectors of pairs that one thread adds at once.
+const VECTORS_PER_TASK: usize = 512;
+
+/// Estimated time to add the value and the derivatives of one vector of pairs.
+const NANOSECONDS_PER_VECTOR: usize = 200;
+
 /// Held-out evidence of a pool.
 pub(super) struct PoolEvidence<'a> {
     /// Per component: the shares of each observed pair; `None` for a component that is not pooled.
@@ -32,6 +39,7 @@ pub(super) struct PoolEvidence<'a> {
 }
 
 /// Value and derivatives of the objective at a point.
+#[derive(Default)]
 pub(super) struct PoolValue {
     pub(super) value: f64,
     pub(super) gradient: Point,
@@ -40,6 +48,21 @@ pub(super) struct PoolValue {
     /// Expected second derivatives of the likelihood that come from the noise of the first component: in α₁, in α₁ and
     /// β₁, and in β₁.
     pub(super) noise: LogNoise,
+}
+
+impl PoolValue {
+    fn add(&mut self, other: &Self) {
+        self.value += other.value;
+        for i in 0..SIZE {
+            self.gradient[i] += other.gradient[i];
+            for j in 0..=i {
+                self.curvature[i][j] += other.curvature[i][j];
+            }
+        }
+        for (sum, noise) in self.noise.iter_mut().zip(other.noise) {
+            *sum += noise;
+        }
+    }
 }
 
 /// The observed pairs, packed into vectors.
@@ -123,11 +146,17 @@ impl PoolObjective {
     }
 
     /// Value and derivatives at a point.
-    pub(super) fn evaluate(&self, point: &Point) -> PoolValue {
-        let mut found = dispatch(SumPairs {
-            pairs: &self.pairs,
-            point,
+    pub(super) fn evaluate(&self, point: &Point, pool: Pool) -> PoolValue {
+        let nanoseconds = self.pairs.len() * NANOSECONDS_PER_VECTOR;
+        let chunks: Vec<_> = self.pairs.chunks(VECTORS_PER_TASK).collect();
+        let sums = pool.map(nanoseconds, chunks, |pairs| {
+            dispatch(SumPairs { pairs, point })
         });
+        // Added in order, so that the result does not depend on the number of threads.
+        let mut found = PoolValue::default();
+        for sum in &sums {
+            found.add(sum);
+        }
         for (i, (x, prior)) in point.iter().zip(&self.prior).enumerate() {
             let distance = x - prior;
             found.value += RIDGE / 2.0 * distance * distance - self.tilt[i] * x;
@@ -281,13 +310,13 @@ pub(super) mod tests {
         let prior = [0.5, 0.3, 0.2, 0.5, 0.3, 0.2, 0.0];
         let objective = PoolObjective::new(&evidence, prior);
         let point = [0.9, 0.1, 0.4, 0.2, 0.8, 0.3, -0.3];
-        let here = objective.evaluate(&point);
+        let here = objective.evaluate(&point, Pool::SERIAL);
         let step = 1e-5;
         for i in 0..7 {
             let at = |sign: f64| {
                 let mut moved = point;
                 moved[i] += sign * step;
-                objective.evaluate(&moved)
+                objective.evaluate(&moved, Pool::SERIAL)
             };
             let (above, below) = (at(1.0), at(-1.0));
             let slope = (above.value - below.value) / (2.0 * step);
