@@ -74,7 +74,8 @@ pub(crate) struct BitsetGrower<'a> {
     row_bits: Vec<u64>,
     /// The lowest bit of each row of the current subtree, to count distinct rows.
     first_bits: u64,
-    /// The features with missing values in the current subtree, ascending, and the rows in which they are missing.
+    /// The features with missing values in the current subtree, ascending, and the sets of rows in which their values
+    /// are missing.
     missing_rows: Vec<(u32, u64)>,
 }
 
@@ -342,7 +343,7 @@ impl<'a> BitsetGrower<'a> {
         self.cut_count = child.cuts + found;
     }
 
-    /// Index of the node's best candidate cut.
+    /// Index of the node's best candidate cut; `None` without candidates.
     fn find_best_cut(&mut self, node: &SmallNode, node_score: i64) -> Option<usize> {
         self.find_candidates(node);
         if node.rows.count_ones() == 2 {

@@ -117,7 +117,7 @@ impl ColumnCounts {
         }
     }
 
-    /// Adds the rows in `entries`; the low half of an entry is the row.
+    /// Adds the rows in `entries` to the counts.
     #[inline(always)]
     pub(crate) fn add(&mut self, pair_codes: &PairCodes, entries: &[u64]) {
         self.combine_rows(pair_codes, entries, u32::wrapping_add);

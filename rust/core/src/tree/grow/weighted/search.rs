@@ -41,12 +41,12 @@ pub(super) struct WeightedBuffers {
 type SideScore = (f64, f64);
 
 /// Searches the splits of one node. A cut is a position in the rows sorted by a feature, that is, a candidate
-/// threshold. Candidates are compared by estimates; candidates whose difference is too close to the tolerance are
-/// scored exactly, so the chosen split is that of the general engine.
+/// threshold. Candidates are compared by estimated improvements. Where the errors of the estimates could change the
+/// choice between two candidates, both are scored exactly, so the chosen split is that of the general engine.
 pub(super) struct WeightedSearch<'a> {
     pub(super) task: &'a GrowTask<'a>,
     pub(super) node: &'a LargeNode,
-    /// Per training row.
+    /// Weights of the training rows.
     pub(super) weights: &'a [f64],
     pub(super) entropy: &'a EntropyScore,
     /// Bound on the error of estimated improvements.
