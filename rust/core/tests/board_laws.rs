@@ -1,5 +1,5 @@
-//! Laws of resampled scores: they do not depend on threads, are centred per component (labels that are connected by
-//! comparisons), and vary around the scores of the original data.
+//! Laws of the scores of resampled comparisons: they do not depend on the number of threads, are centred per component
+//! (labels that are connected by comparisons), and vary around the scores of the original data.
 
 use bucketrank_core::aggregate::{Borda, Davidson, Scorer};
 use bucketrank_core::comparisons::ContestSample;

@@ -269,7 +269,8 @@ fn extreme_weights_do_not_overflow() {
 fn splits_are_found_at_every_scale_of_weights_and_ridge() {
     let (x, y) = data(600);
     let table = Array2::from_shape_fn((600, 5), |(i, j)| i64::from(y.row(i)[j]));
-    // The ridge is negligible relative to the weights in the first case, and the opposite holds in the last.
+    // The ridge penalty of the leaves is negligible relative to the weights in the first case, and the opposite holds
+    // in the last.
     for (weight, ridge) in [
         (1e9, 1e-300),
         (1e9, 2.0),

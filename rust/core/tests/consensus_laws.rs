@@ -63,7 +63,8 @@ fn equivariant() -> Vec<Aggregator> {
     ]
 }
 
-/// Searches for an optimum: relabelling keeps the value of the optimum, and relabels it if it is unique.
+/// Methods that search for an optimum: relabelling the rankings keeps the value of the optimum, and relabels the
+/// optimum if it is unique.
 fn searches() -> Vec<Aggregator> {
     let tau_x = |search| Aggregator::TauX(TauX::new(search, None));
     vec![
@@ -75,7 +76,8 @@ fn searches() -> Vec<Aggregator> {
     ]
 }
 
-/// The value that a search maximises, or the distance that it minimises, and whether the optimum is unique.
+/// The expected τ_X (rank correlation) that a search maximises, or the distance that it minimises, and whether the
+/// optimum is unique.
 fn value(explanation: &Explanation) -> (f64, bool) {
     match &explanation.details {
         Details::TauX {

@@ -38,7 +38,7 @@ fn consensus(aggregator: &Aggregator, y: &Rankings) -> BucketOrder {
         .unwrap()
 }
 
-/// Checks that every method returns finite intermediate results.
+/// Checks that the intermediate results of every method, such as scores, are finite.
 fn assert_finite_details(y: &Rankings) {
     let evidence = Evidence::from_rankings(y, Needs::RowStatistics, &Interrupt::never()).unwrap();
     let tau_x = [TauXSearch::Cut, TauXSearch::Local].map(|s| Aggregator::TauX(TauX::new(s, None)));

@@ -36,7 +36,8 @@ fn tau_x(search: TauXSearch) -> Aggregator {
     Aggregator::TauX(TauX::new(search, None))
 }
 
-/// Searches for the bucket order with the largest expected τ_X, each at least as thorough as the one before.
+/// Searches for the bucket order with the largest expected τ_X (rank correlation with the rankings), each at least as
+/// thorough as the one before.
 const SEARCHES: [TauXSearch; 3] = [TauXSearch::Cut, TauXSearch::Local, TauXSearch::Exact];
 
 /// The methods whose results do not depend on the order of the label columns.
@@ -108,7 +109,7 @@ fn permutation() -> impl Strategy<Value = Vec<usize>> {
     Just((0..9).collect::<Vec<_>>()).prop_shuffle()
 }
 
-/// The order of the numbers below `n` in a permutation.
+/// The numbers below `n`, in the order in which a permutation contains them.
 fn restrict_permutation(permutation: &[usize], n: usize) -> Vec<usize> {
     permutation.iter().copied().filter(|&u| u < n).collect()
 }

@@ -1,4 +1,5 @@
-//! Laws of pair counts, pair order matrices and τ_X on random rankings.
+//! Laws of pair counts, pair order matrices (per pair of labels the share of rankings with the first before the second,
+//! where ties count half) and the rank correlation τ_X on random rankings.
 
 use bucketrank_core::metrics::{tau_x, tau_x_rows};
 use bucketrank_core::missing::{drop_labels, to_dense_ranks};

@@ -150,10 +150,10 @@ fn grow_reference(data: &Dataset, weights: &[f64], options: &TreeOptions) -> Vec
     let mut stack: Vec<(Vec<usize>, usize)> = vec![(rows, 0)];
     while let Some((rows, depth)) = stack.pop() {
         let impurity = entropy(data, &rows, weights);
-        let leaf = options.max_depth.is_some_and(|max| depth >= max)
+        let is_leaf = options.max_depth.is_some_and(|max| depth >= max)
             || rows.len() < options.min_samples_split
             || impurity == 0.0;
-        let split = if leaf {
+        let split = if is_leaf {
             None
         } else {
             find_reference_split(data, weights, options, &rows, impurity)
@@ -168,6 +168,7 @@ fn grow_reference(data: &Dataset, weights: &[f64], options: &TreeOptions) -> Vec
     nodes
 }
 
+/// The best split of the slow reference; `None` if no split leaves enough rows on both sides.
 fn find_reference_split(
     data: &Dataset,
     weights: &[f64],
@@ -243,7 +244,7 @@ fn assert_equals_reference(
     Ok(())
 }
 
-/// Feature and side of missing values, thresholds, number of rows and impurity of a node.
+/// Feature of the split and whether missing values go left, thresholds, number of rows and impurity of a node.
 type NodeShape = (Option<(u32, bool)>, Vec<f64>, u32, f64);
 
 fn shape(tree: &Tree) -> Vec<NodeShape> {

@@ -7,7 +7,7 @@ use ndarray::ArrayView2;
 
 use crate::once::get_or_build;
 use crate::simd::{dispatch, Kernel};
-use crate::tree::walker::{FlatTree, LANES};
+use crate::tree::walker::{FlatTree, TREES_TOGETHER};
 use crate::tree::{ColumnCodes, ShallowTrees};
 
 use super::model::{add_leaves_to_row, ScoreTree, FEW_ROWS};
@@ -134,7 +134,10 @@ pub(super) fn add_coded_trees_to_row(
     let outputs = scores.len();
     let mut leaves = vec![0; trees.len()];
     shallow.write_leaves_of_row(first, &shallow.code_row(row), &mut leaves);
-    for (trees, leaves) in trees.chunks(LANES).zip(leaves.chunks(LANES)) {
+    for (trees, leaves) in trees
+        .chunks(TREES_TOGETHER)
+        .zip(leaves.chunks(TREES_TOGETHER))
+    {
         add_leaves_to_row(trees, leaves, outputs, scores);
     }
 }

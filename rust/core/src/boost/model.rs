@@ -4,7 +4,8 @@ use ndarray::ArrayView2;
 
 use crate::simd::{dispatch, Kernel};
 use crate::tree::walker::{
-    find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth, BATCH_ROWS, LANES,
+    find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth, BATCH_ROWS,
+    TREES_TOGETHER,
 };
 
 /// Below this many rows, walking one row through many trees at once is faster than many rows through one tree.
@@ -131,8 +132,8 @@ impl Kernel for AddLeafValues<'_> {
 fn add_trees_to_row(trees: &[ScoreTree], row: &[f64], has_missing: bool, scores: &mut [f32]) {
     let outputs = scores.len();
     let value_of = |node: &FlatNode| row[node.feature as usize];
-    let mut leaves = [0; LANES];
-    for trees in trees.chunks(LANES) {
+    let mut leaves = [0; TREES_TOGETHER];
+    for trees in trees.chunks(TREES_TOGETHER) {
         let leaves = &mut leaves[..trees.len()];
         if has_missing {
             walk_trees_together(trees, leaves, |tree, index, node| {

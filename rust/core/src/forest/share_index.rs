@@ -2,7 +2,8 @@
 //! [`IndexCache`], which keeps the last index.
 //!
 //! Anchors are nodes whose shares are stored: exact anchors in 32 bits per share, coarse anchors in 8 bits. The tail of
-//! a leaf is the weighted sum of the rankings between the leaf and its anchor; see [`AnchoredTree`].
+//! a leaf is the weighted sum of the rankings between the leaf and the anchor above it; its shares are the tail plus a
+//! fraction of the shares of the anchor; see [`AnchoredTree`].
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU32;
@@ -64,14 +65,14 @@ pub(super) struct ShareIndex {
     pub(super) distinct_rankings: usize,
     /// Whether some leaves are not anchors.
     pub(super) has_tails: bool,
-    /// The trees with ranks in place of thresholds, once a prediction of many rows has coded them.
+    /// The trees with ranks in place of thresholds, which the first prediction of many rows computes.
     coded: OnceLock<Option<CodedTrees>>,
-    /// Id of the process that has the [`BuildTurn`] to code the trees, or 0.
+    /// Id of the process that has the [`BuildTurn`] to compute `coded`, or 0.
     coder: AtomicU32,
 }
 
 impl ShareIndex {
-    /// Anchors the trees, in parallel.
+    /// Chooses the anchors of the trees and computes their shares, in parallel.
     ///
     /// # Errors
     /// [`Error::Interrupted`](crate::error::Error::Interrupted).
@@ -166,9 +167,9 @@ impl AnchorSizes {
         }
     }
 
-    /// Chooses the sizes for a budget in bytes. Every leaf is an anchor if all leaves fit, or if single precision does
-    /// not suffice. Otherwise chooses the largest `coarse_fraction` whose anchors fit in [`COARSE_PART`] of the budget,
-    /// and the smallest power of two for `min_rows` whose anchors fit in the rest.
+    /// Chooses the sizes such that the anchors take at most `budget` bytes. Every leaf is an anchor if all leaves fit,
+    /// or if single precision does not suffice. Otherwise chooses the largest `coarse_fraction` whose anchors fit in
+    /// [`COARSE_PART`] of the budget, and the smallest power of two for `min_rows` whose anchors fit in the rest.
     fn choose(forest: &Forest, strength: f64, budget: usize, jobs: Jobs<'_>) -> Result<Self> {
         if !fits_single_precision(forest, strength) {
             return Ok(Self::LEAVES);

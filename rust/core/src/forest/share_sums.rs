@@ -2,8 +2,8 @@
 //! shares stay equal.
 //!
 //! Anchors are the nodes whose shares are stored: exact anchors in fixed point, coarse anchors as one byte per share.
-//! The shares of other leaves are a fraction of those of an anchor, plus the shares of the training rows between both;
-//! see [`AnchoredTree`](crate::tree::AnchoredTree).
+//! The shares of other leaves are a fraction of the shares of an anchor above, plus the weights of the training rows
+//! between leaf and anchor; see [`AnchoredTree`](crate::tree::AnchoredTree).
 
 use crate::pairs::{CompactRankings, PackedPairCodes, RankingSums};
 use crate::simd::{dispatch, Kernel};
@@ -121,7 +121,7 @@ impl ShareSums {
         codes.add_complete(rankings, [&mut self.before, &mut self.after]);
     }
 
-    /// As [`Self::add_rankings`], for rankings of few labels.
+    /// As [`Self::add_rankings`], for rankings of few labels, which `compact` stores in another layout.
     pub(super) fn add_compact(
         &mut self,
         compact: &CompactRankings,

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::pairs::{pair_count, PairShares};
 use crate::predict::{self, PairModel, RowBlock};
 use crate::run::{Interrupt, Jobs};
-use crate::tree::{CodedTrees, LeafStart, RowCodes, Shrinkage, Tree};
+use crate::tree::{CodedTrees, LeafStart, RowRanks, Shrinkage, Tree};
 
 use super::anchor_sums::{AnchorSums, NO_SLOT, TREES_AT_ONCE};
 use super::share_index::ShareIndex;
@@ -25,7 +25,7 @@ use super::{Forest, ForestTree, TreeKind};
 /// Below this many rows, walking one row through many trees at once is faster than many rows through one tree.
 const FEW_ROWS: usize = 8;
 
-/// From this many rows on, coding the rows by the ranks of their values saves more time than it takes.
+/// From this many rows on, replacing the values of the rows by ranks saves more time than it takes.
 const MANY_ROWS: usize = 64;
 
 /// Rows per block: the nodes and anchors of a tree stay in cache while the rows of a block walk through it.
@@ -149,8 +149,8 @@ struct BlockLeaves<'a> {
     block: RowBlock<'a>,
     /// For blocks of few rows: row by row, the leaf in each tree.
     of_few_rows: Vec<u32>,
-    /// For blocks of many rows: the coded trees and the ranks of the rows.
-    coded: Option<(&'a CodedTrees, RowCodes)>,
+    /// For blocks of many rows: the trees with ranks in place of thresholds, and the ranks of the rows.
+    coded: Option<(&'a CodedTrees, RowRanks)>,
 }
 
 impl<'a> BlockLeaves<'a> {
@@ -169,7 +169,7 @@ impl<'a> BlockLeaves<'a> {
         Self {
             coded: coded
                 .flatten()
-                .map(|coded| (coded, coded.code_rows(block.values))),
+                .map(|coded| (coded, coded.rank_rows(block.values))),
             trees,
             block,
             of_few_rows,
@@ -178,8 +178,8 @@ impl<'a> BlockLeaves<'a> {
 
     /// Writes the leaf of each row in one tree.
     fn write(&self, tree: usize, leaves: &mut [u32]) {
-        if let Some((coded, codes)) = &self.coded {
-            return coded.write_leaves(tree, codes, leaves);
+        if let Some((coded, ranks)) = &self.coded {
+            return coded.write_leaves(tree, ranks, leaves);
         }
         if self.of_few_rows.is_empty() {
             return self.trees[tree].write_leaves(
@@ -196,7 +196,7 @@ impl<'a> BlockLeaves<'a> {
 }
 
 impl ForestPredictor<'_> {
-    /// Calls `visit` with the sums of each row, in order.
+    /// Calls `visit` with the summed pair shares of each row, in order.
     fn for_each_row(
         &self,
         block: RowBlock<'_>,

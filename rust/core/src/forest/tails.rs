@@ -10,7 +10,8 @@ use crate::tree::{ClimbEnd, ClimbedNode, NEGLIGIBLE, TAIL_ONE};
 use super::share_index::ShareIndex;
 use super::share_sums::ShareSums;
 
-/// Start of a tree that needs no climb: it does not vote for the row, or its leaf is an anchor.
+/// In place of the start of a climb, for a tree that needs none: it does not vote for the row, or the leaf of the row
+/// is an anchor.
 pub(super) const NO_START: u32 = u32::MAX;
 
 /// Indices of the trees whose shares need a climb, with the starts of the climbs.
@@ -148,8 +149,8 @@ impl<'a> CompleteTails<'a> {
         sums.add_rankings(&self.index.codes, &self.weighted);
     }
 
-    /// Adds the rankings between a leaf and its anchor; returns the end of the climb and the fraction that it
-    /// contributes.
+    /// Adds the rankings between a leaf and its anchor; returns the end of the climb and the fraction that this end
+    /// contributes to the shares of the leaf.
     #[inline]
     fn add_tail(&mut self, tree: usize, start: u32) -> (ClimbEnd<'a>, f32) {
         let anchored = &self.index.trees[tree];

@@ -8,7 +8,8 @@ use crate::run::{require_memory, Interrupt};
 
 use super::model::Tree;
 use super::walker::{
-    find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth, BATCH_ROWS, LANES,
+    find_leaves, goes_right, walk_trees_together, FlatNode, FlatTree, WalkDepth, BATCH_ROWS,
+    TREES_TOGETHER,
 };
 
 /// Rows between two checks of the interrupt: finding their leaves takes about a millisecond.
@@ -72,7 +73,10 @@ impl Tree {
 
     /// Writes the leaf of one row in each tree; the trees are walked together, which hides the latency of memory.
     pub(crate) fn write_leaves_of_row(trees: &[&Self], row: &[f64], leaves: &mut [u32]) {
-        for (trees, leaves) in trees.chunks(LANES).zip(leaves.chunks_mut(LANES)) {
+        for (trees, leaves) in trees
+            .chunks(TREES_TOGETHER)
+            .zip(leaves.chunks_mut(TREES_TOGETHER))
+        {
             if trees.iter().any(|tree| tree.flat_nodes.is_empty()) {
                 for (leaf, tree) in leaves.iter_mut().zip(trees) {
                     *leaf = tree.find_leaf(row);

@@ -16,7 +16,8 @@ const LEAF_RANK: u16 = u16::MAX;
 /// Rows that walk through a tree together: their ranks fit in a part of the first-level cache.
 const ROWS_AT_ONCE: usize = 256;
 
-/// Smallest number of trees that share ranks: with fewer, coding the rows would take longer than it saves.
+/// Smallest number of trees that share ranks: with fewer, computing the ranks of the rows would take longer than it
+/// saves.
 const MIN_GROUP_TREES: usize = 16;
 
 const _: () = assert!(ROWS_AT_ONCE <= BATCH_ROWS);
@@ -51,14 +52,14 @@ struct CodedGroup {
 }
 
 /// Ranks of the values of rows.
-pub(crate) struct RowCodes {
-    /// Per group the ranks, row by row.
-    codes: Vec<Vec<u16>>,
+pub(crate) struct RowRanks {
+    /// Per group of trees the ranks, row by row.
+    ranks: Vec<Vec<u16>>,
 }
 
 impl CodedTrees {
-    /// Codes trees with this many features, or `None` if a tree is not binary, or if there are too many features or
-    /// thresholds of a feature for two bytes.
+    /// Replaces the thresholds of trees with this many features by ranks, or returns `None` if a tree is not binary, or
+    /// if there are too many features or thresholds of a feature for two bytes.
     pub(crate) fn new(features: usize, trees: &[&Tree]) -> Option<Self> {
         let is_binary = |tree: &&Tree| !tree.flat_nodes.is_empty();
         if features > usize::from(u16::MAX) || !trees.iter().all(is_binary) {
@@ -76,6 +77,7 @@ impl CodedTrees {
         None
     }
 
+    /// As [`Self::new`], with groups of `size` trees; `None` if the ranks of a group do not fit in two bytes.
     fn with_group_size(features: usize, trees: &[&Tree], size: usize) -> Option<Self> {
         let groups = trees.chunks(size);
         let groups = groups.map(|trees| CodedGroup::new(features, trees));
@@ -85,16 +87,16 @@ impl CodedTrees {
     }
 
     /// The ranks of the values of rows; no value is missing.
-    pub(crate) fn code_rows(&self, values: &[f64]) -> RowCodes {
-        RowCodes {
-            codes: self.groups.iter().map(|g| g.code_rows(values)).collect(),
+    pub(crate) fn rank_rows(&self, values: &[f64]) -> RowRanks {
+        RowRanks {
+            ranks: self.groups.iter().map(|g| g.rank_rows(values)).collect(),
         }
     }
 
     /// Writes the leaf of each row in one tree, given the ranks of the rows.
-    pub(crate) fn write_leaves(&self, tree: usize, codes: &RowCodes, leaves: &mut [u32]) {
+    pub(crate) fn write_leaves(&self, tree: usize, ranks: &RowRanks, leaves: &mut [u32]) {
         let size = self.groups[0].trees.len();
-        let (group, codes) = (&self.groups[tree / size], &codes.codes[tree / size]);
+        let (group, ranks) = (&self.groups[tree / size], &ranks.ranks[tree / size]);
         let nodes = group.trees[tree % size].as_slice();
         // The rows do not reach most nodes of a larger tree.
         if nodes.len() <= WARM_NODES_PER_ROW * leaves.len() {
@@ -102,19 +104,19 @@ impl CodedTrees {
         }
         let depth = WalkDepth::typical(nodes.len());
         let features = group.thresholds.len();
-        let batches = codes.chunks((ROWS_AT_ONCE * features).max(1));
-        for (codes, leaves) in batches.zip(leaves.chunks_mut(ROWS_AT_ONCE)) {
+        let batches = ranks.chunks((ROWS_AT_ONCE * features).max(1));
+        for (ranks, leaves) in batches.zip(leaves.chunks_mut(ROWS_AT_ONCE)) {
             walk_together(depth, features, leaves, |first, index| {
                 let node = nodes[index];
-                let code = codes[first + usize::from(node.feature)];
-                node.child + u32::from(code > node.threshold)
+                let rank = ranks[first + usize::from(node.feature)];
+                node.child + u32::from(rank > node.threshold)
             });
         }
     }
 }
 
 impl CodedGroup {
-    /// Codes trees; `None` if a feature has too many thresholds for two bytes.
+    /// Replaces the thresholds of the trees by ranks; `None` if a feature has too many thresholds for two bytes.
     fn new(features: usize, trees: &[&Tree]) -> Option<Self> {
         let nodes = trees.iter().map(|tree| &tree.flat_nodes[..]);
         let thresholds = collect_thresholds(features, nodes, usize::from(LEAF_RANK))?;
@@ -125,19 +127,21 @@ impl CodedGroup {
         })
     }
 
-    fn code_rows(&self, values: &[f64]) -> Vec<u16> {
+    /// The ranks of the values of rows, row by row.
+    fn rank_rows(&self, values: &[f64]) -> Vec<u16> {
         let features = self.thresholds.len();
-        let mut codes = vec![0; values.len()];
+        let mut ranks = vec![0; values.len()];
         for (feature, thresholds) in self.thresholds.iter().enumerate() {
             let values = values.iter().skip(feature).step_by(features);
             for_each_rank(thresholds, values, |row, rank| {
-                codes[row * features + feature] = rank as u16;
+                ranks[row * features + feature] = rank as u16;
             });
         }
-        codes
+        ranks
     }
 }
 
+/// The nodes of a tree with ranks in place of thresholds.
 fn code_tree(tree: &Tree, thresholds: &[Vec<f64>]) -> Vec<CodedNode> {
     let nodes = tree.flat_nodes.iter().enumerate();
     nodes
@@ -195,11 +199,11 @@ mod tests {
         for rows in [0, 1, 17, 600] {
             let values = &values[..3 * rows];
             for coded in [&one, &two] {
-                let codes = coded.code_rows(values);
+                let ranks = coded.rank_rows(values);
                 for (index, tree) in trees.iter().enumerate() {
                     assert!(tree.leaves() > 50);
                     let (mut found, mut expected) = (vec![9; rows], vec![8; rows]);
-                    coded.write_leaves(index, &codes, &mut found);
+                    coded.write_leaves(index, &ranks, &mut found);
                     tree.write_leaves(values, false, &mut expected);
                     assert_eq!(found, expected);
                 }

@@ -36,9 +36,9 @@ mod split;
 mod threshold_ranks;
 pub(crate) mod walker;
 
-pub(crate) use coded_walker::{CodedTrees, RowCodes};
+pub(crate) use coded_walker::{CodedTrees, RowRanks};
 pub(crate) use grow::{PreorderNode, SharedEncoding, Subtree, LEAF};
-// For forests, which store the smoothed shares of some nodes, the anchors.
+// For forests, which store the smoothed pair shares of some nodes, the anchors.
 pub(crate) use leaves::{
     anchor_stride, coarse_stride, AnchorPlan, AnchoredTree, ClimbEnd, ClimbedNode, LeafStart,
     ShareWalk, ANCHOR_LANES, COARSE_LANES, COARSE_ONE, MIN_ROWS_EXPONENTS, NEGLIGIBLE, TAIL_ONE,

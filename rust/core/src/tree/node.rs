@@ -17,6 +17,7 @@ pub struct TreeNode {
     pub parent: u32,
     /// Index of the feature that the split compares; [`LEAF`] for a leaf.
     pub(super) feature: u32,
+    /// Index of the first child; unused for a leaf.
     pub(super) first_child: u32,
     /// Start of the node's range in `Tree::thresholds`.
     pub(super) first_threshold: u32,

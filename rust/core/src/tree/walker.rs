@@ -14,19 +14,20 @@ pub(crate) struct FlatNode {
     pub(crate) child: u32,
 }
 
-/// Trees that one row walks through together: enough to hide the latency of memory.
-pub(crate) const LANES: usize = 16;
+/// Number of trees to pass to [`walk_trees_together`], which walks one row through all of them: enough to hide the
+/// latency of memory.
+pub(crate) const TREES_TOGETHER: usize = 16;
 
-/// Rows that walk through a tree together: their state fits in the registers.
-const ROW_LANES: usize = 8;
+/// Number of rows that [`walk_together`] walks through one tree at once: their state fits in the registers.
+const ROWS_TOGETHER: usize = 8;
 
 /// Steps between two checks of which rows have reached a leaf, after the first check.
 const FURTHER_STEPS: u32 = 6;
 
-/// Largest number of rows per batch.
+/// Largest number of rows that one call of [`find_leaves`] or [`walk_together`] takes.
 pub(crate) const BATCH_ROWS: usize = 512;
 
-/// Number of steps that rows need from the root to their leaves.
+/// Number of steps (from a node to a child) that rows need from the root of a tree to their leaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum WalkDepth {
     /// No row needs more steps.
@@ -149,7 +150,7 @@ fn walk_or_find(
     goes_right: impl Fn(&FlatNode, usize, f64) -> bool,
 ) {
     // Fewer rows would leave most lanes unused.
-    if leaves.len() < ROW_LANES / 2 {
+    if leaves.len() < ROWS_TOGETHER / 2 {
         for (row, leaf) in values.chunks_exact(features).zip(leaves) {
             let found = find_leaf(nodes, |index, node| {
                 goes_right(node, index, row[node.feature as usize])
@@ -187,9 +188,9 @@ pub(super) fn walk_together(
     };
     while count > 0 {
         let mut kept = 0;
-        for start in (0..count).step_by(ROW_LANES) {
-            let lanes = ROW_LANES.min(count - start);
-            let mut rows = [active[start]; ROW_LANES];
+        for start in (0..count).step_by(ROWS_TOGETHER) {
+            let lanes = ROWS_TOGETHER.min(count - start);
+            let mut rows = [active[start]; ROWS_TOGETHER];
             rows[..lanes].copy_from_slice(&active[start..start + lanes]);
             let mut at = rows.map(|row| leaves[usize::from(row)]);
             let firsts = rows.map(|row| usize::from(row) * features);

@@ -1,4 +1,5 @@
-//! Growing trees: stopping rules, the order of nodes, and the choice of the engine.
+//! Growing trees: stopping rules, the order of nodes, and the choice of the engine (one of several implementations of
+//! tree growing that give the same tree).
 
 mod bitset;
 mod coded;
@@ -26,6 +27,7 @@ pub(crate) const LEAF: u32 = u32::MAX;
 /// A node of a tree in preorder: its children follow it, each with its whole subtree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct PreorderNode {
+    /// Number of training rows in the node.
     pub(crate) rows: u32,
     pub(crate) weight: f64,
     pub(crate) impurity: f64,
@@ -33,7 +35,7 @@ pub(crate) struct PreorderNode {
     pub(crate) feature: u32,
     /// Number of thresholds: one fewer than children; 0 for a leaf.
     pub(crate) thresholds: u32,
-    /// Unused for a leaf.
+    /// Side to which rows with a missing value go; unused for a leaf.
     pub(crate) missing: MissingSide,
 }
 
@@ -46,7 +48,7 @@ pub(crate) struct Subtree {
     pub(crate) rows: Vec<u32>,
 }
 
-/// Input of all engines.
+/// Input of every engine.
 #[derive(Clone, Copy)]
 pub(crate) struct GrowTask<'a> {
     pub(crate) encoding: &'a SharedEncoding,

@@ -12,7 +12,7 @@ pub(super) struct SortedRows<'a> {
     pub(super) missing_left: bool,
 }
 
-/// A candidate: the positions at which sorted rows are cut, with the thresholds.
+/// A candidate split: the positions at which sorted rows are cut into children, with the thresholds.
 pub(super) type Cuts = Vec<(usize, f64)>;
 
 impl SortedRows<'_> {

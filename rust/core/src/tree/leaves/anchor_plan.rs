@@ -1,6 +1,10 @@
-//! [`AnchorPlan`]: which nodes of a tree are anchors, the nodes whose smoothed pair shares are stored. The shares of
-//! other leaves are computed by a climb towards the root, which ends at an anchor; see
-//! [`AnchoredTree`](super::AnchoredTree).
+//! [`AnchorPlan`]: which nodes of a tree are anchors, the nodes whose smoothed pair shares are stored.
+//!
+//! The pair shares of a node are, per pair of labels, the shares of its rows that rank the first label before, tied
+//! with or after the second. The m-estimate smooths them towards the smoothed shares of the parent, so a fraction of
+//! the shares of a leaf comes from the rows of the leaf, and the parent contributes the rest, which in turn comes from
+//! its rows and from its parent. A climb from the leaf towards the root adds up these contributions and ends at an
+//! anchor; see [`AnchoredTree`](super::AnchoredTree).
 
 use crate::rankings::Rankings;
 
@@ -20,11 +24,13 @@ pub(crate) struct AnchorPlan<'a> {
     pub(crate) strength: f64,
     /// Exact anchors are the lowest nodes with at least this many rows; with 1 they are the leaves.
     pub(crate) min_rows: u32,
-    /// Coarse anchors are the lowest nodes that contribute at most this fraction to every leaf below them; 0 for none.
+    /// Coarse anchors are the lowest inner nodes that contribute at most this fraction to the shares of every leaf
+    /// below them; 0 for no coarse anchors.
     pub(crate) coarse_fraction: f32,
     /// The integer that represents a share of 1 in the exact anchors.
     pub(crate) unit: i32,
-    /// Largest size of the stored tails of one tree; a tail is the sum of the rankings between a leaf and its anchor.
+    /// Largest size of the stored tails of one tree; the tail of a leaf is the weighted sum of the rankings of the rows
+    /// that a climb from the leaf reads below its anchor.
     pub(crate) tail_bytes: usize,
 }
 
@@ -37,9 +43,9 @@ pub(crate) enum AnchorKind {
 
 /// Results of climbing from all leaves of a tree towards the root, for one `coarse_fraction`.
 pub(crate) struct ClimbFractions {
-    /// Per node: the largest fraction that the parent of the node contributes to the shares of a leaf below the node; 0
-    /// if all climbs from these leaves end at or below the node.
-    remainders: Vec<f32>,
+    /// Per node: the largest fraction that the parent of the node contributes to the shares of a leaf at or below the
+    /// node; 0 if all climbs from these leaves end at or below the node.
+    parent_fractions: Vec<f32>,
     /// Per node: whether it is a coarse anchor.
     is_coarse: Vec<bool>,
 }
@@ -89,16 +95,17 @@ impl AnchorPlan<'_> {
             .collect()
     }
 
-    /// Climbs from all leaves towards the root.
+    /// Climbs from all leaves towards the root. Until a node is reached, its entry of `parent_fractions` is the largest
+    /// fraction that the node itself contributes.
     pub(crate) fn fractions(&self, tree: &Tree) -> ClimbFractions {
         let nodes = tree.nodes().len();
         let mut fractions = ClimbFractions {
-            remainders: vec![0.0; nodes],
+            parent_fractions: vec![0.0; nodes],
             is_coarse: vec![false; nodes],
         };
         if !self.rankings.is_complete() {
             // A pair that no row of a node ranks takes all its shares from the parent, so no fraction is small.
-            fractions.remainders.fill(1.0);
+            fractions.parent_fractions.fill(1.0);
             return fractions;
         }
         for index in (0..nodes).rev() {
@@ -106,19 +113,19 @@ impl AnchorPlan<'_> {
             let fraction = if node.is_leaf() {
                 1.0
             } else {
-                fractions.remainders[index]
+                fractions.parent_fractions[index]
             };
             fractions.is_coarse[index] =
                 !node.is_leaf() && fraction >= NEGLIGIBLE && fraction <= self.coarse_fraction;
             if fractions.is_coarse[index] {
-                fractions.remainders[index] = 0.0;
+                fractions.parent_fractions[index] = 0.0;
                 continue;
             }
-            let [_, remainder] = step_up(fraction, node.weight as f32, self.strength as f32);
-            fractions.remainders[index] = remainder;
-            let parent = &mut fractions.remainders[node.parent as usize];
-            if index > 0 && remainder > *parent {
-                *parent = remainder;
+            let [_, parent_fraction] = step_up(fraction, node.weight as f32, self.strength as f32);
+            fractions.parent_fractions[index] = parent_fraction;
+            let parent = &mut fractions.parent_fractions[node.parent as usize];
+            if index > 0 && parent_fraction > *parent {
+                *parent = parent_fraction;
             }
         }
         fractions
@@ -129,7 +136,7 @@ impl AnchorPlan<'_> {
 /// exclusive.
 ///
 /// A leaf is an anchor if it has at least `min_rows` rows. An inner node is an anchor if it has at least `min_rows`
-/// rows, and one of its children has fewer rows and a leaf below it that needs the anchor.
+/// rows, and the climb from some leaf reaches it through a child with fewer rows.
 fn exact_exponents(tree: &Tree, index: u32, fractions: &ClimbFractions) -> [usize; 2] {
     let node = tree.node(index);
     let end = |rows: u32| rows.max(1).ilog2() as usize + 1;
@@ -139,7 +146,7 @@ fn exact_exponents(tree: &Tree, index: u32, fractions: &ClimbFractions) -> [usiz
     if fractions.is_coarse[index as usize] {
         return [0, 0];
     }
-    let climbs_on = |child: &u32| fractions.remainders[*child as usize] >= NEGLIGIBLE;
+    let climbs_on = |child: &u32| fractions.parent_fractions[*child as usize] >= NEGLIGIBLE;
     let children = tree.children(index).filter(climbs_on);
     let smallest = children.map(|child| tree.node(child).rows).min();
     smallest.map_or([0, 0], |rows| [end(rows), end(node.rows)])

@@ -25,10 +25,10 @@ use crate::tree::model::Tree;
 /// A climb stops when less than this fraction of the shares of the leaf is left, which bounds the error of the shares.
 pub(crate) const NEGLIGIBLE: f32 = 4e-7;
 
-/// Bit of the mark of an exact anchor; the other bits are its slot, the index among the exact anchors.
+/// Bit of the mark (the end of a climb) that says exact anchor; the other bits are its slot among the exact anchors.
 const EXACT: u32 = 1 << 31;
 
-/// Bit of the mark of a coarse anchor; the other bits are its slot, the index among the coarse anchors.
+/// Bit of the mark that says coarse anchor; the other bits are its slot, the index among the coarse anchors.
 const COARSE: u32 = 1 << 30;
 
 /// Mark of a climb that ends at the root, which is not an anchor.
@@ -334,10 +334,10 @@ impl AnchoredTree {
         let mut levels: Vec<(ClimbedNode, f32)> = Vec::new();
         let mut fraction = 1.0;
         let mark = self.climb_to_mark(start, |node| {
-            let [factor, rest] = step_up(fraction, node.weight, strength);
+            let [factor, parent_fraction] = step_up(fraction, node.weight, strength);
             levels.push((node, factor));
-            fraction = rest;
-            rest >= NEGLIGIBLE
+            fraction = parent_fraction;
+            fraction >= NEGLIGIBLE
         });
         // A row of a node is also in all nodes above it, so the factors are summed from the top.
         let mut factor = 0.0;
@@ -392,7 +392,7 @@ fn climb_nodes(tree: &Tree, marks: &[u32], has_tails: bool) -> (Vec<ClimbNode>, 
     (nodes, starts)
 }
 
-/// The factor of a node's weights in the shares of a leaf, and the fraction that is left to its parent.
+/// The factor of a node's weights in the shares of a leaf, and the fraction that the node's parent contributes to them.
 #[inline]
 pub(crate) fn step_up(fraction: f32, weight: f32, strength: f32) -> [f32; 2] {
     let factor = fraction / (weight + strength);

@@ -1,5 +1,6 @@
 //! [`LeafTails`]: the training rankings between leaves and their anchors, with the weights of these rankings in the
-//! pair shares of the leaves. The anchor of a leaf is the ancestor whose stored shares complete the sum.
+//! pair shares of the leaves. The anchor of a leaf is the ancestor whose stored shares complete the sum; a climb from
+//! the leaf towards the root ends there.
 
 use super::anchor_plan::AnchorPlan;
 use super::anchors::ClimbEnd;
@@ -157,6 +158,7 @@ impl TailBuilder {
         fits.then_some(start as u32)
     }
 
+    /// The tails of all leaves.
     pub(super) fn finish(mut self) -> LeafTails {
         self.tails.words.shrink_to_fit();
         self.tails

@@ -176,9 +176,9 @@ impl ShareFormula for Path {
 /// [`Path`] if all rows rank all labels: the factors are the same for all pairs.
 #[derive(Clone, Copy)]
 struct CompletePath {
-    /// Factor of the node's counts.
+    /// Factor of the node's weights (before, tied and after).
     own: f64,
-    /// Factor of the parent's counts.
+    /// Factor of the parent's weights.
     parent: f64,
 }
 

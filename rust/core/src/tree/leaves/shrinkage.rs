@@ -3,7 +3,8 @@
 
 use crate::error::{Error, Result};
 
-/// How the shares of a node are smoothed. N is the weight of the node's rows that rank both labels of a pair.
+/// How the shares of a node are smoothed. N is the weight of the node's rows that rank both labels of a pair. Before,
+/// tied and after are smoothed separately; below, a share is any of the three.
 ///
 /// References: A. Agarwal, Y. S. Tan, O. Ronen, C. Singh and B. Yu, *Hierarchical shrinkage*, ICML 2022, for `Path`;
 /// B. Cestnik, *Estimating probabilities*, ECAI 1990, for `MEstimate`.
@@ -11,15 +12,15 @@ use crate::error::{Error, Result};
 pub enum Shrinkage {
     /// The shares of the node's own rows; 0 for a pair that none of them ranks.
     None,
-    /// The root's shares plus the differences between child and parent along the path, each divided by 1 + λ/N with
-    /// the parent's N. λ = `strength` · √(N of the root / weight of the root). A pair that no row ranks has shares
-    /// of ⅓.
+    /// The root's share, plus for each step on the path from the root to the node the difference between the shares of
+    /// child and parent, divided by 1 + λ/N, where N is that of the parent. λ = `strength` · √(N of the root / weight
+    /// of the root). A pair that no row ranks has shares of ⅓.
     Path {
         /// λ for a pair that every row ranks.
         strength: f64,
     },
-    /// (weights of the node + `strength` · shares of its parent) / (N + `strength`); the root's parent has shares of
-    /// ⅓.
+    /// (w + `strength` · smoothed share of the parent) / (N + `strength`), where w is the weight of the node's rows
+    /// with the outcome (before, tied or after); the root's parent has shares of ⅓.
     MEstimate {
         /// Weight of the parent's shares, in rows.
         strength: f64,

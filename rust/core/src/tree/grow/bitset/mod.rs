@@ -1,8 +1,9 @@
 //! The engine for subtrees of at most 64 rows: a set of rows is a 64-bit word.
 //!
-//! Most nodes of a fully grown tree are small. Here a pair of labels is three words, a split is one word, and counts
-//! are population counts of intersections. Pairs that partition the rows in the same way are merged into one column,
-//! and a partition that several features induce is scored once.
+//! Most nodes of a fully grown tree are small. Here a pair of labels is three words (the rows that rank the first label
+//! before the second, after it, and that rank both), a split is one word (the rows on its left side), and counts are
+//! population counts of intersections. Pairs that partition the rows in the same way are merged into one column, and a
+//! partition that several features induce is scored once.
 
 mod candidates;
 mod pair_sets;
@@ -32,7 +33,7 @@ use crate::tree::params::{Splitter, TreeOptions};
 /// Rows of the largest node of this engine.
 pub(crate) const MAX_ROWS: usize = 64;
 
-/// Up to this many columns, scoring a partition is cheaper than looking it up.
+/// Up to this many columns, scoring a partition is cheaper than finding out whether an equal one is scored already.
 const MAX_CHEAP_COLUMNS: usize = 3;
 
 /// Grows small subtrees, reusing its buffers between them.
@@ -45,13 +46,14 @@ pub(crate) struct BitsetGrower<'a> {
     has_all_candidates: bool,
     scores: &'a ScoreTables,
     small_scores: SmallScoreTables,
-    /// Columns and cuts of the nodes on the path to the current node, one node after the other.
+    /// Columns (pairs of labels) and cuts (candidate thresholds) of the nodes on the path from the root of the subtree
+    /// to the current node, one node after the other.
     columns: Vec<PairSets>,
     cuts: Vec<RowCut>,
     /// Number of cuts in use; later ones are stale.
     cut_count: usize,
     merger: ColumnMerger,
-    /// Distinct partitions of the current node's rows.
+    /// Distinct partitions of the current node's rows into left and right.
     partitions: RowSetIndex,
     /// Indices of the current node's cuts that may be chosen.
     candidates: Vec<u32>,
@@ -67,11 +69,13 @@ pub(crate) struct BitsetGrower<'a> {
     improvements: Vec<f64>,
     /// Bounds of the partitions, and the improvements of those that may be the best.
     promising: PromisingPartitions,
-    /// Per row of the pair codes its bits in the current subtree; stale for rows outside the subtree.
+    /// Per training row, as indexed by the node's pair codes, its bits in the sets of rows: one, or several if its
+    /// weight repeats it. Stale for rows outside the current subtree.
     row_bits: Vec<u64>,
-    /// The lowest bit of each row of the current subtree.
+    /// The lowest bit of each row of the current subtree, to count distinct rows.
     first_bits: u64,
-    /// The features with missing values in the current subtree, ascending, and the rows in which they are missing.
+    /// The features with missing values in the current subtree, ascending, and the sets of rows in which their values
+    /// are missing.
     missing_rows: Vec<(u32, u64)>,
 }
 
@@ -138,7 +142,7 @@ impl<'a> BitsetGrower<'a> {
         self.merger.restrict(
             &pair_sets,
             rows,
-            node.pair_codes.seen.is_empty(),
+            node.pair_codes.is_complete(),
             &mut self.columns,
         );
         let root = SmallNode {
@@ -156,7 +160,8 @@ impl<'a> BitsetGrower<'a> {
         self.grow_node(&root, &row_ids, out, meter)
     }
 
-    /// Lists the cuts of a node. Bits are assigned in ascending row order, so that the rows of a leaf are ascending.
+    /// Assigns the bits of the rows and lists the cuts of the subtree's root. Bits are assigned in ascending row order,
+    /// so that the rows of a leaf are ascending.
     fn read_cuts(&mut self, node: &LargeNode) {
         self.row_bits
             .resize(node.pair_codes.rows.len().max(self.row_bits.len()), 0);
@@ -225,7 +230,7 @@ impl<'a> BitsetGrower<'a> {
         }
     }
 
-    /// Appends a node and, recursively, its children to `out`. `row_ids` are the training rows of the bits.
+    /// Appends a node and, recursively, its children to `out`. `row_ids` has the index of the training row of each bit.
     fn grow_node(
         &mut self,
         node: &SmallNode,
@@ -270,11 +275,11 @@ impl<'a> BitsetGrower<'a> {
             }
             return Ok(());
         };
-        let drawn = self
+        let random_cut = self
             .random_cuts
             .iter()
             .find(|cut| self.is_random && cut.0 == at);
-        out.thresholds.push(drawn.map_or_else(
+        out.thresholds.push(random_cut.map_or_else(
             || {
                 let feature = split.feature_side.feature() as usize;
                 self.features.threshold(feature, split.lower, split.upper)
@@ -338,7 +343,7 @@ impl<'a> BitsetGrower<'a> {
         self.cut_count = child.cuts + found;
     }
 
-    /// Index of the node's best candidate cut.
+    /// Index of the node's best candidate cut; `None` without candidates.
     fn find_best_cut(&mut self, node: &SmallNode, node_score: i64) -> Option<usize> {
         self.find_candidates(node);
         if node.rows.count_ones() == 2 {

@@ -1,4 +1,4 @@
-//! [`PairSets`]: pairs of labels as sets of rows, and hash tables that merge equal sets.
+//! [`PairSets`]: pairs of labels as sets of rows (one bit per row), and hash tables that merge equal sets.
 
 use crate::simd::{dispatch, Kernel};
 
@@ -26,19 +26,19 @@ impl PairSets {
     }
 
     /// The column restricted to a subset of the rows, in a canonical form shared by equivalent columns, and whether it
-    /// is impure there. Branch-free, because the branches would be hard to predict.
+    /// is impure (the rows disagree) there. Branch-free, because the branches would be hard to predict.
     #[inline(always)]
     fn restrict(&self, rows: u64, complete: bool) -> (Self, bool) {
         let seen = if complete { rows } else { self.seen & rows };
         let (before, after) = (self.before & rows, self.after & rows);
         let tied = seen & !(before | after);
-        let (more, less) = (before.max(after), before.min(after));
+        let (larger, smaller) = (before.max(after), before.min(after));
         // Entropy is symmetric in the outcomes, so they are sorted by their sets as integers, in descending order. With
         // missing labels `tied` keeps its role, to be distinguished from unseen rows.
         let (before, after) = if complete {
-            (more.max(tied), less.max(more.min(tied)))
+            (larger.max(tied), smaller.max(larger.min(tied)))
         } else {
-            (more, less)
+            (larger, smaller)
         };
         // Impure: at least two outcomes are not empty.
         let impure = before != 0 && seen & !before != 0;
@@ -124,6 +124,7 @@ struct StampedHashTable {
 }
 
 impl StampedHashTable {
+    /// Removes all indices and makes room for this many.
     fn clear(&mut self, entries: usize) {
         let size = (2 * entries + 2).next_power_of_two();
         if self.slots.len() < size || self.stamp == u32::MAX {
@@ -159,6 +160,7 @@ pub(crate) struct ColumnMerger {
     table: StampedHashTable,
     /// Restricted columns: the first `impure` are to be merged, the others are stale.
     buffer: Vec<PairSets>,
+    /// Number of impure columns in the buffer.
     impure: usize,
 }
 
@@ -176,7 +178,7 @@ impl ColumnMerger {
         self.merge_into(out);
     }
 
-    /// As [`Self::restrict_in_place`] for two rows of complete rankings: all impure columns are equal.
+    /// Does [`Self::restrict_in_place`] for two rows of complete rankings: all impure columns are equal there.
     pub(crate) fn restrict_to_two(columns: &mut Vec<PairSets>, from: usize, rows: u64) {
         let low = rows & rows.wrapping_neg();
         let separates = |set: u64| set & rows != 0 && set & rows != rows;
@@ -194,7 +196,7 @@ impl ColumnMerger {
         }
     }
 
-    /// As [`Self::restrict`], for the columns starting at index `from`; the result is appended to the same vector.
+    /// Does [`Self::restrict`] for the columns starting at index `from`; appends the result to the same vector.
     pub(crate) fn restrict_in_place(
         &mut self,
         columns: &mut Vec<PairSets>,
@@ -249,6 +251,7 @@ pub(crate) struct RowSetIndex {
 }
 
 impl RowSetIndex {
+    /// Removes all sets and makes room for this many.
     pub(crate) fn clear(&mut self, entries: usize) {
         self.table.clear(entries);
         self.sets.clear();
@@ -265,11 +268,11 @@ impl RowSetIndex {
         let hash = set.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let new = self.sets.len() as u32;
         let sets = &self.sets;
-        let number = self.table.find(hash, new, |at| sets[at as usize] == set);
-        if number == new {
+        let index = self.table.find(hash, new, |at| sets[at as usize] == set);
+        if index == new {
             self.sets.push(set);
         }
-        number
+        index
     }
 
     /// All sets since the last clear, by index.

@@ -1,21 +1,24 @@
-//! [`PartitionBounds`]: upper bounds on the improvements of the partitions of a small node, for complete rankings.
+//! [`PartitionBounds`]: upper bounds on the improvements of the partitions of a small node into left and right rows,
+//! for complete rankings.
 //!
-//! Scoring a partition takes population counts and table lookups per column. Most partitions are clearly worse than
-//! the best one, and the bound of `coded/upper_bound.rs`, computed with vector instructions, proves it.
+//! Scoring a partition takes population counts and table lookups per column (pair of labels). Most partitions are
+//! clearly worse than the best one, and the bound of `coded/upper_bound.rs`, computed with vector instructions, proves
+//! it.
 //!
-//! The node has n rows, of which l are on the left and r = n - l on the right. An outcome occurs in C rows of the node
-//! and in O rows on the left. With u = O·n/C - l its bound is `C·u²/2 · (1/(l·r) + max(-u/(n·l²), u/(n·r²)))`.
+//! The node has n rows, of which l are on the left and r = n - l on the right. An outcome of a column (before, after or
+//! tied) occurs in C rows of the node and in O rows on the left. With u = O·n/C - l its bound is
+//! `C·u²/2 · (1/(l·r) + max(-u/(n·l²), u/(n·r²)))`.
 
 use super::pair_sets::PairSets;
 use super::row_codes::{OutcomeBytes, RowCodes, BLOCK};
 use super::MAX_ROWS;
 use crate::simd::{dispatch, larger, Kernel};
 
-/// Columns per vector of numbers.
+/// Columns per vector of `f32`.
 const LANES: usize = 8;
 
-/// Safety factor for rounding in `f32`. A deviation u is 0 or at least 1/64, and its error is at most 2^-16, so that of
-/// its cube is below 3 · 2^-10; all terms are positive.
+/// Safety factor for rounding in `f32`. A deviation u is 0 or at least 1/64, and its error is at most 2^-16, so the
+/// relative error of its cube is below 3 · 2^-10; all terms are positive.
 const ROUNDING: f64 = 1.004;
 
 /// Computes upper bounds on the improvements of partitions.
@@ -113,9 +116,9 @@ struct ColumnBlock<'a> {
 /// Totals of one outcome.
 #[derive(Clone, Copy)]
 struct OutcomeTotals {
-    /// Rows of the node per row with the outcome.
+    /// Number of rows of the node divided by the number of rows with the outcome.
     inverse_share: [f32; BLOCK],
-    /// Number of rows with the outcome, times the multiplicity.
+    /// Number of rows with the outcome, times the multiplicity (number of pairs of labels) of the column.
     weight: [f32; BLOCK],
 }
 

@@ -1,4 +1,4 @@
-//! Scores of the partitions of a small node: all of them, or only those that may be the best.
+//! Scores of the partitions of a small node into left and right rows: all of them, or only those that may be the best.
 
 use super::partition_bounds::PartitionBounds;
 use super::rounded_scores::RoundedScores;
@@ -7,7 +7,7 @@ use crate::tree::grow::coded::score_tables::ScoreTables;
 use crate::tree::split::best_split::MARGIN;
 use crate::tree::split::entropy::IntegerEntropy;
 
-/// Bounds save time in nodes with at least this many partitions and columns.
+/// Bounds save time in nodes with at least this many partitions and columns (pairs of labels).
 const MIN_BOUNDED: (usize, usize) = (10, 16);
 
 /// Buffers for the partitions that may be the best.
@@ -17,6 +17,7 @@ pub(super) struct PromisingPartitions {
     partition_bounds: PartitionBounds,
     /// Upper bounds on the improvements of all partitions.
     bounds: Vec<f64>,
+    /// Indices, left sides and improvements of the partitions that are scored together.
     indices: Vec<u32>,
     left_sets: Vec<u64>,
     improvements: Vec<f64>,

@@ -1,4 +1,5 @@
-//! Upper bounds on the scores of the partitions of a node of at most 32 rows, for complete rankings.
+//! Upper bounds on the scores of the partitions of a node of at most 32 rows into left and right rows, for complete
+//! rankings. A column is a pair of labels, or several equivalent ones.
 //!
 //! The improvement of a partition grows with the sum of `F[c] = c·log2 c` over the counts c of the three outcomes of
 //! all columns on both sides. In a node of n rows, the six terms of a column sum to n·log2 n minus the six entropy
@@ -17,7 +18,8 @@ pub(super) const MAX_ROUNDED_ROWS: usize = 32;
 /// below the number of rows.
 const MAX_SHORT_ROWS: usize = 16;
 
-/// Largest sum of multiplicities: each multiplicity fits in 16 bits, and the sums of all columns fit in 32 bits.
+/// Largest sum of multiplicities (numbers of pairs that the columns represent): each multiplicity fits in 16 bits, and
+/// the sums of all columns fit in 32 bits.
 const MAX_PAIRS: i64 = i16::MAX as i64;
 
 /// Sums of one partition, in the lanes of a vector.
@@ -26,12 +28,12 @@ type Sums = [i32; 8];
 /// Number of entropy terms per column: three outcomes on two sides.
 const TERMS: f64 = 6.0;
 
-/// Entropy terms in units, rounded down, for nodes with one number of rows.
+/// Entropy terms in whole units, rounded down, for nodes of a given number of rows.
 #[derive(Clone)]
 pub(super) struct RoundedTable {
     /// `F` of the node's number of rows: the sum of `F` over the counts of a column whose entropy terms are all 0.
     all_rows: i64,
-    /// Size of the unit, in units of the exact table.
+    /// The unit of the terms, as a multiple of the unit of the exact table of `F`.
     unit: i64,
     /// Entropy terms of counts below [`MAX_ROUNDED_ROWS`].
     entries: [u8; MAX_ROUNDED_ROWS],
@@ -141,6 +143,7 @@ struct ColumnBlock<'a, V: ByteVectors> {
     tables: [V::Bytes; 2],
     /// Numbers of rows before, after and tied.
     totals: [V::Bytes; 3],
+    /// Multiplicities of the columns, in the order of `ByteVectors::add_products`.
     weights: [[i16; BLOCK / 2]; 2],
 }
 

@@ -1,9 +1,9 @@
-//! [`RowCodes`]: columns as one byte per row and outcome.
+//! [`RowCodes`]: columns (pairs of labels) as one byte per row and outcome, for counting with vector instructions.
 
 use super::MAX_ROWS;
 use crate::simd::VECTOR_BYTES;
 
-/// Columns per block: the codes of a row are one vector of bytes per outcome.
+/// Columns per block: the codes of a row in a block are one vector of bytes per outcome.
 pub(super) const BLOCK: usize = VECTOR_BYTES;
 
 /// One byte per column of a block, for the outcomes before and after.

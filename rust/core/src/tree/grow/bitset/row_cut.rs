@@ -2,10 +2,10 @@
 
 use crate::features::MISSING_RANK;
 
-/// A candidate split between two consecutive values of a feature.
+/// A candidate split (a cut) between two consecutive values of a feature.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RowCut {
-    /// The rows of the node on the left side.
+    /// The set of rows of the node on the left side, one bit per row.
     pub(super) left: u64,
     pub(super) feature_side: FeatureSide,
     /// Rank of the largest value on the left side; [`MISSING_RANK`] if it has no value.
@@ -20,7 +20,7 @@ pub(super) struct RowCut {
 pub(super) struct FeatureSide(u32);
 
 impl FeatureSide {
-    /// Differs from the sides of all features.
+    /// A value that differs from all features and sides.
     const NONE: Self = Self(u32::MAX);
 
     pub(super) fn new(feature: u32, missing_left: bool) -> Self {
@@ -36,7 +36,7 @@ impl FeatureSide {
     }
 }
 
-/// Writes the cuts of a child with these rows to `child_cuts` and returns their number.
+/// Writes the cuts of a child with these rows, given those of its parent, to `child_cuts` and returns their number.
 ///
 /// With missing values on the left, the first cut of a feature separates them from all other values. If no value of the
 /// feature is missing in the child, only the cuts with missing values on the right are kept. With `FIRST_ONLY`, only

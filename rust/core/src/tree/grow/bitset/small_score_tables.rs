@@ -1,4 +1,5 @@
-//! [`SmallScoreTables`]: scores of splits of at most 64 rows.
+//! [`SmallScoreTables`]: entropy scores of splits of at most 64 rows. They are sums of `F[c] = c·log2 c`, scaled to
+//! integers, over the counts c of the outcomes before, tied and after.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,8 +12,8 @@ use super::MAX_ROWS;
 use crate::tree::grow::coded::score_tables::{RoundedEntropyTables, ScoreTables};
 use crate::tree::split::entropy::IntegerEntropy;
 
-/// Number of entries of the largest table of sums: one per count c and part i of it. Both are below [`MAX_ROWS`],
-/// because the counts of an impure pair are below the number of rows of the node.
+/// Number of entries of the largest table of sums `F[i] + F[c - i]`: one per count c and part i of it. Both are below
+/// [`MAX_ROWS`], because the counts of an impure pair (on which the rows disagree) are below the node's number of rows.
 const SUM_TABLE_LEN: usize = MAX_ROWS * MAX_ROWS;
 
 /// `F[c] = c·log2 c` as scaled integers, for nodes of up to `2^bits` rows.
@@ -80,7 +81,7 @@ impl SumTables {
 /// Score tables of small nodes, and the prepared columns of the current node. A column stands for one pair of labels,
 /// or several equivalent ones; see [`PairSets`].
 pub(crate) struct SmallScoreTables {
-    /// Empty if labels are missing.
+    /// Has no tables if labels are missing.
     tables: Arc<SumTables>,
     /// The columns of the current node: first the `two_outcomes` columns without ties, then the others.
     prepared: Vec<CountedPair>,
@@ -89,7 +90,7 @@ pub(crate) struct SmallScoreTables {
     pairs: i64,
 }
 
-/// A column with the positions of its counts in the table of sums.
+/// A column: its sets of rows, and where its counts are in the table of sums.
 #[derive(Clone, Copy, Default)]
 pub(super) struct CountedPair {
     pub(super) before: u64,
@@ -354,6 +355,7 @@ fn ceil_log2(rows: usize) -> usize {
     rows.next_power_of_two().trailing_zeros() as usize
 }
 
+/// Scores of both sides of a split with missing labels.
 #[inline(always)]
 fn score_incomplete_sides(
     tables: &RoundedEntropyTables,

@@ -1,11 +1,12 @@
-//! [`ColumnCounts`]: counts of pair codes per column, computed with vector instructions.
+//! [`ColumnCounts`]: for each pair of labels (a column of [`PairCodes`]), how many rows rank it before and after,
+//! computed with vector instructions.
 
 use crate::simd::{dispatch, Kernel};
 
 use super::pair_codes::{PairCodes, LANES};
 
-/// Per column, the numbers of rows with code before, with code after and, only with missing labels, of rows that rank
-/// both labels.
+/// Per column of the pair codes, the numbers of rows with code before, with code after and, only with missing labels,
+/// of rows that rank both labels (`seen`; empty for complete rankings).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ColumnCounts {
     pub(crate) before: Vec<u32>,
@@ -33,7 +34,7 @@ impl ColumnCounts {
         }
     }
 
-    /// Counts the rows in `entries`; the low half of an entry is the row.
+    /// Counts the rows in `entries`; the low half of an entry is the index of the row in `pair_codes`.
     pub(crate) fn count(pair_codes: &PairCodes, entries: &[u64]) -> Self {
         let mut counts = Self::default();
         counts.reset(pair_codes);
@@ -47,7 +48,7 @@ impl ColumnCounts {
 
     /// The counts of the first column of each group, in the layout of `pair_codes`.
     pub(crate) fn select(&self, groups: &[(u32, i64)], pair_codes: &PairCodes) -> Self {
-        let of = |counts: &[u32]| {
+        let select = |counts: &[u32]| {
             if counts.is_empty() {
                 return Vec::new();
             }
@@ -56,15 +57,15 @@ impl ColumnCounts {
             kept.chain(std::iter::repeat_n(0, padding)).collect()
         };
         Self {
-            before: of(&self.before),
-            after: of(&self.after),
-            seen: of(&self.seen),
+            before: select(&self.before),
+            after: select(&self.after),
+            seen: select(&self.seen),
         }
     }
 
     /// Resizes the buffers to the stride of `pair_codes`. Counts that are kept do not change, the others are 0.
     pub(super) fn resize(&mut self, pair_codes: &PairCodes) {
-        let seen = if pair_codes.seen.is_empty() {
+        let seen = if pair_codes.is_complete() {
             0
         } else {
             pair_codes.stride
@@ -116,7 +117,7 @@ impl ColumnCounts {
         }
     }
 
-    /// Adds the rows in `entries`; the low half of an entry is the row.
+    /// Adds the rows in `entries` to the counts.
     #[inline(always)]
     pub(crate) fn add(&mut self, pair_codes: &PairCodes, entries: &[u64]) {
         self.combine_rows(pair_codes, entries, u32::wrapping_add);
@@ -139,7 +140,7 @@ impl ColumnCounts {
         self.combine_from(other, pair_codes, entries, u32::wrapping_sub);
     }
 
-    /// Adds or subtracts rows in place.
+    /// Adds the rows in `entries` to the counts, or subtracts them.
     #[inline(always)]
     fn combine_rows(&mut self, pair_codes: &PairCodes, entries: &[u64], combine: impl Combine) {
         for entries in entries.chunks(BYTE_ROWS) {
@@ -147,6 +148,7 @@ impl ColumnCounts {
         }
     }
 
+    /// Sets the counts to `other` plus or minus the rows in `entries`.
     #[inline(always)]
     fn combine_from(
         &mut self,
@@ -161,6 +163,7 @@ impl ColumnCounts {
         self.combine_rows(pair_codes, rest, combine);
     }
 
+    /// Adds or subtracts at most [`BYTE_ROWS`] rows; starts with the counts `from`, or with the current counts.
     #[inline(always)]
     fn combine_chunk(
         &mut self,
@@ -181,6 +184,7 @@ impl ColumnCounts {
         }
     }
 
+    /// Does [`Self::combine_chunk`] for the W columns from column `at`, and returns W.
     #[inline(always)]
     fn combine_columns<const W: usize>(
         &mut self,
@@ -211,7 +215,7 @@ impl ColumnCounts {
             &mut self.after[range.clone()],
             combine,
         );
-        if !pair_codes.seen.is_empty() {
+        if !pair_codes.is_complete() {
             let seen = sum_bytes::<W>(&pair_codes.seen, pair_codes.stride, entries, at);
             combine_bytes(
                 &seen,
@@ -224,7 +228,7 @@ impl ColumnCounts {
     }
 }
 
-/// Sets `counts` to `old`, or to the current counts, combined with byte counts.
+/// Adds the byte counts `small` to the counts `old`, or subtracts them; without `old`, changes `counts` in place.
 #[inline(always)]
 fn combine_bytes<const W: usize>(
     small: &[u8; W],
@@ -261,6 +265,7 @@ impl Kernel for AddToCounts<'_> {
     }
 }
 
+/// Sums, over the rows in `entries`, of the bytes of W columns from column `at`.
 #[inline(always)]
 fn sum_bytes<const W: usize>(bytes: &[u8], stride: usize, entries: &[u64], at: usize) -> [u8; W] {
     let mut sum = [0_u8; W];

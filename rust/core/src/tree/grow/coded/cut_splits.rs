@@ -1,4 +1,5 @@
-//! [`CutSplits`]: the splits at the cuts of a feature, for complete rankings.
+//! [`CutSplits`]: the splits at the cuts (candidate thresholds) of a feature, for complete rankings. The counts of some
+//! rows are their [`ColumnCounts`]: per pair of labels, how many of them rank it before and after.
 
 use super::column_counts::ColumnCounts;
 use super::missing_first::SortedFeature;
@@ -15,8 +16,8 @@ use crate::tree::split::best_split::{BestSplit, MARGIN};
 /// The smallest and the largest number of rows that may go left.
 type LeftRange = (usize, usize);
 
-/// Scores that bound the splits of an interval of cuts, per side of the missing values: the score of the left side at
-/// the lower end, and of the right side at the upper end.
+/// Scores that bound the splits at all cuts between a lower and an upper cut: the score of the left side of the split
+/// at the lower cut, and of the right side of the split at the upper cut. One entry per side of the missing values.
 pub(super) type EndScores<const SIDES: usize> = [SideScores; SIDES];
 
 /// The splits at the cuts of a feature. If the feature has missing values (`SIDES` = 2), each cut stands for two
@@ -27,15 +28,17 @@ pub(super) struct CutSplits<'a, const SIDES: usize> {
     order: SortedFeature<'a>,
     /// Number of rows with a value.
     pub(super) present: usize,
+    /// Per side of the missing values, the numbers of left rows that leave enough rows on both sides.
     ranges: [LeftRange; SIDES],
     /// Counts of the rows with a value; unused without missing values.
-    of_present: ColumnCounts,
-    of_missing: ColumnCounts,
-    /// The rows with a missing value in bounds; used only while cuts are listed.
+    present_counts: ColumnCounts,
+    /// Counts of the rows with a missing value.
+    missing_counts: ColumnCounts,
+    /// Terms of the rows with a missing value in `UpperBound::quadratic`; used only for features with few cuts.
     missing_terms: MissingTerms,
     /// Buffer for the counts of the left side with the missing values.
     left_and_missing: ColumnCounts,
-    /// End scores of the interval of all cuts.
+    /// End scores of the interval that contains all cuts.
     pub(super) end_scores: EndScores<SIDES>,
     /// Divisor that turns a difference of scores into an improvement.
     denominator: f64,
@@ -49,8 +52,8 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         order: SortedFeature<'a>,
         buffers: &mut SearchBuffers,
     ) -> Self {
-        let [of_present, of_missing, left_and_missing] = if SIDES == 2 {
-            std::mem::take(&mut buffers.groups)
+        let [present_counts, missing_counts, left_and_missing] = if SIDES == 2 {
+            std::mem::take(&mut buffers.split_counts)
         } else {
             Default::default()
         };
@@ -63,8 +66,8 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
                 order.entries.len()
             },
             ranges: [(0, usize::MAX); SIDES],
-            of_present,
-            of_missing,
+            present_counts,
+            missing_counts,
             missing_terms: std::mem::take(&mut buffers.missing_terms),
             left_and_missing,
             end_scores: [(0, 0); SIDES],
@@ -78,7 +81,11 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     pub(super) fn release(self, buffers: &mut SearchBuffers) {
         buffers.missing_terms = self.missing_terms;
         if SIDES == 2 {
-            buffers.groups = [self.of_present, self.of_missing, self.left_and_missing];
+            buffers.split_counts = [
+                self.present_counts,
+                self.missing_counts,
+                self.left_and_missing,
+            ];
         }
     }
 
@@ -87,10 +94,11 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         if SIDES == 1 {
             &self.search.node.totals
         } else {
-            &self.of_present
+            &self.present_counts
         }
     }
 
+    /// Sets the ranges to the numbers of left rows that leave `min_samples_leaf` rows on both sides.
     fn find_ranges(&mut self, buffers: &mut SearchBuffers) {
         let min_rows = self.search.min_samples_leaf;
         let on_right = cut_range(self.order.entries, min_rows);
@@ -110,12 +118,12 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         }
         self.count_smaller_group();
         let split = (self.present, MissingSide::Right);
-        let scores = self.score_split(split, (self.present, &self.of_present), best);
-        let of_missing = scores.1;
+        let scores = self.score_split(split, (self.present, &self.present_counts), best);
+        let missing_score = scores.1;
         for (scores, ends) in self
             .end_scores
             .iter_mut()
-            .zip([(0, of_missing), (of_missing, 0)])
+            .zip([(0, missing_score), (missing_score, 0)])
         {
             *scores = ends;
         }
@@ -127,9 +135,9 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         let (pair_codes, totals) = (&*self.search.node.pair_codes, &self.search.node.totals);
         let (present, missing) = self.order.entries.split_at(self.present);
         let (fewer, counts, others) = if present.len() <= missing.len() {
-            (present, &mut self.of_present, &mut self.of_missing)
+            (present, &mut self.present_counts, &mut self.missing_counts)
         } else {
-            (missing, &mut self.of_missing, &mut self.of_present)
+            (missing, &mut self.missing_counts, &mut self.present_counts)
         };
         counts.reset(pair_codes);
         counts.add(pair_codes, fewer);
@@ -138,7 +146,7 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     }
 
     /// Counts the rows before each cut, the rows with a value and the others. The largest group of rows between two
-    /// cuts, or the rows with missing values if they are more, are never read.
+    /// cuts, or the rows with missing values if they are more, are never read: their counts follow from the totals.
     #[inline(always)]
     pub(super) fn count_cuts(
         &mut self,
@@ -159,14 +167,14 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         buffers.count_checkpoints(pair_codes, sorted, None, meter)?;
         let last = buffers.cuts.len() - 2;
         let start = buffers.cuts[last] as usize;
-        self.of_present
+        self.present_counts
             .set_to_sum(&buffers.counts[last], pair_codes, &sorted[start..]);
-        self.of_missing.clone_from(&self.of_present);
-        self.of_missing.complement(&self.search.node.totals);
+        self.missing_counts.clone_from(&self.present_counts);
+        self.missing_counts.complement(&self.search.node.totals);
         Ok(())
     }
 
-    /// Whether a split in an interval with these end scores may be the best.
+    /// Whether a split at a cut in an interval with these end scores may be the best.
     #[inline(always)]
     pub(super) fn may_improve(&self, end_scores: &EndScores<SIDES>, best: &BestSplit) -> bool {
         let mut scores = end_scores.iter();
@@ -182,8 +190,8 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     }
 
     /// Adds the splits at a cut to `best`, given the counts of the rows before it, and returns their scores. A split is
-    /// not scored if the end scores of the interval around the cut or, if `may_prune`, a cheap bound show that it
-    /// cannot be the best; its end scores are returned instead.
+    /// not scored if the end scores of the interval around the cut or, if `may_prune`, its `UpperBound` show that it
+    /// cannot be the best; these end scores are returned instead.
     #[inline(always)]
     pub(super) fn score_cut(
         &mut self,
@@ -232,7 +240,8 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
         };
         let mut split = (cut, left);
         if missing == MissingSide::Left {
-            self.left_and_missing.set_to_total(left, &self.of_missing);
+            self.left_and_missing
+                .set_to_total(left, &self.missing_counts);
             split = (cut + self.missing_rows(), &self.left_and_missing);
         }
         if may_prune && self.search.is_pruned(split.0, split.1, best) {
@@ -246,7 +255,7 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     pub(super) fn prepare_bounds(&mut self) {
         if let (2, Some(bound)) = (SIDES, &self.search.upper_bound) {
             let rows = self.missing_rows();
-            bound.set_missing_terms(rows, &self.of_missing, &mut self.missing_terms);
+            bound.set_missing_terms(rows, &self.missing_counts, &mut self.missing_terms);
         }
     }
 
@@ -265,7 +274,8 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     pub(super) fn bound_missing_split(&self) -> f64 {
         match &self.search.upper_bound {
             Some(bound) => {
-                let [bound] = bound.quadratic(self.present, &self.of_present, &self.missing_terms);
+                let [bound] =
+                    bound.quadratic(self.present, &self.present_counts, &self.missing_terms);
                 bound
             }
             None => f64::INFINITY,
@@ -276,7 +286,7 @@ impl<'a, const SIDES: usize> CutSplits<'a, SIDES> {
     #[inline(always)]
     pub(super) fn score_missing_split(&self, best: &mut BestSplit) {
         let split = (self.present, MissingSide::Right);
-        self.score_split(split, (self.present, &self.of_present), best);
+        self.score_split(split, (self.present, &self.present_counts), best);
     }
 
     /// Number of rows with a missing value.

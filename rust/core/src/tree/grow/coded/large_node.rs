@@ -1,4 +1,4 @@
-//! [`LargeNode`]: a pending node with its rows sorted by every feature.
+//! [`LargeNode`]: a node that is not yet split, with its rows sorted by every feature.
 
 use std::sync::Arc;
 
@@ -15,14 +15,15 @@ use crate::tree::split::best_split::SplitCandidate;
 /// A node that is not yet split, with its rows in the sorted order of every feature.
 pub(crate) struct LargeNode {
     pub(crate) pair_codes: Arc<PairCodes>,
-    /// Rows of `pair_codes` that belong to the node, ascending. The coded engine repeats each by its integer weight.
+    /// Indices in `pair_codes` of the rows of the node, ascending. The coded engine repeats each by its integer weight.
     pub(crate) members: Vec<u64>,
     /// Indices of the features that are not constant in the node, ascending.
     pub(crate) features: Vec<u32>,
     /// Per feature all members in sorted order. The high half of an entry is the rank of the value, the low half
     /// the row.
     pub(crate) order: Vec<u64>,
-    /// Counts of all members; unused, and often empty, for a node that the bitset engine grows.
+    /// Per column of the pair codes the counts of all members; unused, and often empty, for a node that the bitset
+    /// engine grows (one of at most 64 rows).
     pub(crate) totals: ColumnCounts,
     pub(crate) depth: usize,
     pub(crate) seed: u64,
@@ -76,7 +77,7 @@ impl LargeNode {
         &self.order[feature * self.len()..(feature + 1) * self.len()]
     }
 
-    /// Draws `max_features` of the node's features; returns their indices in `features`.
+    /// Draws `max_features` of the node's features; returns their indices in [`Self::features`].
     pub(crate) fn draw_features(&self, max_features: Option<usize>) -> Vec<usize> {
         let mut drawn = self.features.clone();
         draw_features(&mut drawn, max_features, self.seed);
@@ -115,7 +116,7 @@ impl LargeNode {
         };
         let left_rows = left_values + rows - left_missing;
         let left_is_larger = 2 * left_rows >= rows;
-        let mut in_larger = std::mem::take(&mut spare.sides);
+        let mut in_larger = std::mem::take(&mut spare.in_larger);
         // A power of two: masked indices are always in bounds and need no check.
         let min_len = self.pair_codes.rows.len().next_power_of_two();
         in_larger.resize(min_len.max(in_larger.len()), false);
@@ -164,7 +165,7 @@ impl LargeNode {
                 smaller_members.push(entry);
             }
         }
-        spare.sides = in_larger;
+        spare.in_larger = in_larger;
         let (larger_totals, smaller_totals) =
             split_totals(&self.pair_codes, self.totals, larger_rows, &smaller_members);
         let (pair_codes, depth, seed) = (self.pair_codes, self.depth + 1, self.seed);
@@ -216,12 +217,13 @@ fn split_totals(
     (larger, smaller)
 }
 
-/// Buffers of finished nodes, for reuse: zeroing a new allocation takes longer than filling it.
+/// Buffers of nodes that are finished, for reuse: zeroing a new allocation takes longer than filling it.
 #[derive(Default)]
 pub(crate) struct SpareBuffers {
     orders: Vec<Vec<u64>>,
-    /// Per row of the pair codes whether it belongs to the larger child; stale for rows of other nodes.
-    sides: Vec<bool>,
+    /// Per row of the pair codes whether it belongs to the larger child of the node that was split last; stale for rows
+    /// of other nodes.
+    in_larger: Vec<bool>,
 }
 
 impl SpareBuffers {

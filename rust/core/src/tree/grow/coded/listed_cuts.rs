@@ -1,4 +1,5 @@
-//! The search of a feature with few cuts: all of them are bounded, then the most promising ones are scored.
+//! The search of a feature with few cuts (candidate thresholds): the improvements of all are bounded, then the most
+//! promising cuts are scored.
 
 use super::cut_splits::CutSplits;
 use super::search_buffers::{BoundedSplit, SearchBuffers};
@@ -6,8 +7,9 @@ use crate::error::Result;
 use crate::run::WorkMeter;
 use crate::tree::split::best_split::{BestSplit, MARGIN};
 
-/// Largest number of cuts of a feature that are listed, for nodes with this many columns. A feature with more cuts is
-/// bisected instead, which evaluates few of them. With fewer columns a score is cheaper, and a bound saves less.
+/// Largest number of cuts of a feature searched in this way, for nodes with this many columns (pairs of labels). More
+/// cuts are searched by bisection (`SplitSearch`), which evaluates few of them. With fewer columns a score is cheaper,
+/// and a bound saves less.
 pub(super) fn max_cuts(columns: usize) -> usize {
     if columns < 12 {
         16
@@ -37,6 +39,7 @@ impl<const SIDES: usize> CutSplits<'_, SIDES> {
             bounded,
             ..
         } = buffers;
+        // The first and the last entry of `cuts` are the ends of the sorted rows.
         let inner = cuts.iter().zip(counts.iter()).enumerate();
         bounded.clear();
         for (at, (&cut, left)) in inner.take(cuts.len() - 1).skip(1) {

@@ -1,9 +1,9 @@
-//! [`SortedFeature`]: the order of a feature, with missing values last or first.
+//! [`SortedFeature`]: the rows of a node sorted by a feature, with missing values last or first.
 //!
-//! The orders of a node have missing values last. If all thresholds are candidates and rankings are complete, the coded
-//! engine searches the rows with a value once and evaluates every cut twice, with missing values on the right and on
-//! the left. Otherwise the order is searched as it is, with missing values on the right, and again with missing values
-//! first.
+//! A node stores its rows sorted by each feature, with missing values last. A cut is a position between two distinct
+//! values, that is, a candidate threshold. If all thresholds are candidates and rankings are complete, the coded engine
+//! searches the rows with a value once and evaluates every cut twice, with missing values on the right and on the left.
+//! Otherwise it searches the sorted rows with missing values last, and then the same rows with missing values first.
 
 use crate::error::Result;
 use crate::features::MISSING_RANK;
@@ -15,12 +15,12 @@ use super::split_search::SplitSearch;
 use crate::tree::missing_side::MissingSide;
 use crate::tree::split::best_split::BestSplit;
 
-/// The members of a node, sorted by one of its features.
+/// The members (rows, repeated by their weights) of a node, sorted by one of its features.
 #[derive(Clone, Copy)]
 pub(crate) struct SortedFeature<'a> {
     /// Index among the node's features.
     pub(crate) feature: usize,
-    /// Missing values are last, or first for [`MissingSide::Left`].
+    /// Value ranks with rows, as in [`LargeNode::order`]. Missing values are last, or first for [`MissingSide::Left`].
     pub(crate) entries: &'a [u64],
     pub(crate) missing: MissingSide,
 }
@@ -68,7 +68,7 @@ impl<'a> SortedFeature<'a> {
 }
 
 impl SplitSearch<'_> {
-    /// Evaluates the cuts of a feature with missing values on the left side; those with missing values on the right
+    /// Evaluates the cuts of a feature with missing values on the left side; the cuts with missing values on the right
     /// side must have been evaluated before.
     ///
     /// # Errors
@@ -89,7 +89,8 @@ impl SplitSearch<'_> {
 }
 
 impl SearchBuffers {
-    /// Drops the cut between the missing values and all others: with missing values last it was a candidate already.
+    /// Drops the cut between the `missing` first rows, whose value is missing, and all others: with missing values last
+    /// it was a candidate already.
     pub(crate) fn drop_missing_cut(&mut self, missing: usize) {
         if self.cuts.get(1).is_some_and(|&cut| cut as usize == missing) {
             self.cuts.remove(1);

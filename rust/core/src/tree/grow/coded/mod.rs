@@ -1,7 +1,9 @@
 //! The fast engine, for binary entropy trees with unit or small integer weights.
 //!
-//! Large nodes are split on a matrix of pair codes, small nodes by the bitset engine. Every score is an exact integer
-//! or is computed by a fixed sequence of operations, so the tree equals that of the general engine.
+//! Large nodes are split on a matrix of pair codes (one byte per row and pair of labels: before, after or tied), nodes
+//! of at most 64 rows by the bitset engine. A column of the matrix stands for one pair of labels, or for several
+//! equivalent ones. Every score is an exact integer or is computed by a fixed sequence of operations, so the tree
+//! equals that of the general engine.
 
 mod column_counts;
 mod cut_splits;
@@ -66,16 +68,17 @@ pub(crate) fn is_supported(task: &GrowTask<'_>) -> bool {
         return false;
     }
     let pairs = task.rankings.labels() * (task.rankings.labels() - 1) / 2;
-    let planes = if task.rankings.is_complete() { 1 } else { 2 };
+    // With missing labels, a second matrix marks the pairs that a row ranks.
+    let matrices = if task.rankings.is_complete() { 1 } else { 2 };
     let row = pairs + pair_codes::LANES;
-    // Nodes are packed into copies of half the size, then of a quarter, and so on.
-    let bytes = require_memory::<u8>("the pair codes", &[task.rankings.len(), row, 2 * planes]);
+    // Deeper nodes have copies of about half the size, then of a quarter, and so on: about twice the size in all.
+    let bytes = require_memory::<u8>("the pair codes", &[task.rankings.len(), row, 2 * matrices]);
     bytes.is_ok_and(|bytes| bytes / 2 <= MAX_CODE_BYTES)
 }
 
 fn grow_rows(task: &GrowTask<'_>, rows: Vec<u32>) -> Result<Subtree> {
     let encoding = task.encoding.get(task.rankings);
-    // Repeated rows may exceed the size of the shared tables.
+    // Rows repeated by their weights may be more than the shared tables serve.
     let own =
         (rows.len() > task.rankings.len()).then(|| ScoreTables::new(task.rankings, rows.len()));
     let grower = CodedGrower {
@@ -111,7 +114,7 @@ struct CodedGrower<'a> {
     scores: &'a ScoreTables,
 }
 
-/// Consecutive nodes of the tree in preorder.
+/// Consecutive nodes of the tree in preorder: grown nodes, or the root of a subtree that is still to be grown.
 enum PreorderPiece {
     Subtree(Subtree),
     Pending(LargeNode),
@@ -204,8 +207,8 @@ impl CodedGrower<'_> {
         Ok(out)
     }
 
-    /// Appends a large node to `out` and returns its split; `None` for a leaf. `search_features` evaluates the cuts of
-    /// the given features.
+    /// Appends a large node to `out` and returns its split; `None` for a leaf. `search_features` evaluates the
+    /// candidate thresholds of the given features.
     fn split_node(
         &self,
         node: &mut LargeNode,
@@ -213,16 +216,16 @@ impl CodedGrower<'_> {
         search_features: impl FnOnce(&SplitSearch<'_>, &[usize]) -> Result<BestSplit>,
     ) -> Result<Option<SplitCandidate>> {
         let options = self.task.options;
-        let kept = find_impure_columns(node);
+        let impure = find_impure_columns(node);
         let columns = node.pair_codes.columns() as u32;
-        let few_columns = 4 * kept.len() <= 3 * columns as usize;
-        // With missing labels every cut is scored, so repacking and merging equal columns always saves time.
+        let few_columns = 4 * impure.len() <= 3 * columns as usize;
+        // With missing labels every candidate is scored, so repacking and merging equal columns always saves time.
         let locality_matters =
-            !node.pair_codes.seen.is_empty() || node.pair_codes.codes.len() > CACHE_BYTES;
+            !node.pair_codes.is_complete() || node.pair_codes.codes.len() > CACHE_BYTES;
         let is_scattered = 4 * node.len() <= node.pair_codes.rows.len() && locality_matters;
-        if !kept.is_empty() && (few_columns || is_scattered) {
+        if !impure.is_empty() && (few_columns || is_scattered) {
             if few_columns || node.len() <= pair_codes::MAX_GROUPING_ROWS {
-                node.repack(&kept);
+                node.repack(&impure);
             } else {
                 // Copying whole rows is faster than copying most of their columns.
                 node.repack(&(0..columns).collect::<Vec<_>>());
@@ -235,7 +238,7 @@ impl CodedGrower<'_> {
             .0;
         let is_leaf = options.max_depth.is_some_and(|max| node.depth >= max)
             || rows < options.min_samples_split
-            || kept.is_empty()
+            || impure.is_empty()
             || (options.min_samples_split > 2
                 && count_distinct(&node.members) < options.min_samples_split);
         let split = if is_leaf {
@@ -289,7 +292,7 @@ pub(crate) fn threshold_of(task: &GrowTask<'_>, node: &LargeNode, split: &SplitC
         .threshold(split.feature as usize, lower, upper)
 }
 
-/// Columns on which the node's rows do not all agree.
+/// Columns of the pair codes on which the node's rows do not all agree.
 fn find_impure_columns(node: &LargeNode) -> Vec<u32> {
     let (rows, totals) = (node.len() as u32, &node.totals);
     let is_impure = |&column: &u32| {

@@ -1,4 +1,5 @@
-//! [`PairCodes`]: rankings as a matrix of one byte per row and pair of labels.
+//! [`PairCodes`]: rankings as a matrix of one byte per row and pair of labels: the pair code, which says whether the
+//! row ranks the first label of the pair before, after or tied with the second.
 
 use std::collections::HashMap;
 
@@ -19,23 +20,25 @@ fn stride(columns: usize) -> usize {
     })
 }
 
-/// Equal columns are searched for only in nodes of at most this many rows; in larger nodes they are rare.
+/// Equal columns (pairs of labels with the same codes) are searched for only in nodes of at most this many rows; in
+/// larger nodes they are rare.
 pub(crate) const MAX_GROUPING_ROWS: usize = 1000;
 
 /// Codes of a pair in a row. In a sum of codes, the low and high half of a byte count up to 15 rows each.
 const BEFORE: u8 = 1;
 const AFTER: u8 = 16;
 
-/// A matrix of pair codes, rows × columns. Codes are [`BEFORE`], [`AFTER`], or 0 for tied or unseen. With missing
-/// labels, a second matrix has 1 where the row ranks both labels of the pair.
+/// A matrix of pair codes, rows × columns. Codes are [`BEFORE`], [`AFTER`], or 0 for tied or unseen (a label of the
+/// pair is missing). With missing labels, a second matrix has 1 where the row ranks both labels of the pair.
 ///
-/// A column represents `multiplicity` pairs of labels that are equal or mirrored in all rows: such pairs have the same
-/// entropy in every subset of the rows.
+/// A column represents one pair of labels or several that are equal or mirrored (before and after are exchanged) in all
+/// rows: such pairs have the same entropy in every subset of the rows.
 pub(crate) struct PairCodes {
     /// Index of the training row of each row.
     pub(crate) rows: Vec<u32>,
     /// Bytes from one row to the next, with zero padding after the last column.
     pub(crate) stride: usize,
+    /// Per column the number of pairs of labels that it represents.
     pub(crate) multiplicity: Vec<i64>,
     pub(crate) codes: AlignedBuffer<u8>,
     /// 1 where the row ranks both labels; empty for complete rankings.
@@ -64,19 +67,25 @@ impl PairCodes {
         pair_codes
     }
 
+    /// Whether no label is missing, so that `seen` is empty.
+    #[inline(always)]
+    pub(crate) fn is_complete(&self) -> bool {
+        self.seen.is_empty()
+    }
+
     pub(crate) fn columns(&self) -> usize {
         self.multiplicity.len()
     }
 
-    /// Copies the rows in `order` into a new matrix with one column per group (column, multiplicity).
-    pub(crate) fn pack(&self, order: &[u32], groups: &[(u32, i64)]) -> Self {
+    /// Copies the `selected` rows into a new matrix with one column per group (first column, multiplicity).
+    pub(crate) fn pack(&self, selected: &[u32], groups: &[(u32, i64)]) -> Self {
         let stride = stride(groups.len());
         let copy = |from: &[u8]| {
             if from.is_empty() {
                 return AlignedBuffer::default();
             }
-            let mut out = AlignedBuffer::zeroed(order.len() * stride);
-            for (&row, out) in order.iter().zip(out.chunks_exact_mut(stride.max(1))) {
+            let mut out = AlignedBuffer::zeroed(selected.len() * stride);
+            for (&row, out) in selected.iter().zip(out.chunks_exact_mut(stride.max(1))) {
                 let row = &from[row as usize * self.stride..][..self.stride];
                 if groups.len() == self.columns() {
                     out.copy_from_slice(row);
@@ -89,7 +98,10 @@ impl PairCodes {
             out
         };
         Self {
-            rows: order.iter().map(|&row| self.rows[row as usize]).collect(),
+            rows: selected
+                .iter()
+                .map(|&row| self.rows[row as usize])
+                .collect(),
             stride,
             multiplicity: groups.iter().map(|group| group.1).collect(),
             codes: copy(&self.codes),
@@ -97,29 +109,28 @@ impl PairCodes {
         }
     }
 
-    /// Groups the `kept` columns that are equal or mirrored in the given rows, and returns the first column of each
-    /// group with the sum of the multiplicities. Groups are found by fingerprint and verified by comparing all rows.
-    /// With more than [`MAX_GROUPING_ROWS`] rows, each column is its own group.
-    pub(crate) fn group_equal_columns(&self, order: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
-        if order.len() > MAX_GROUPING_ROWS {
+    /// Groups the `kept` columns that are equal or mirrored in the `selected` rows, and returns the first column of
+    /// each group with the sum of the multiplicities. Groups are found by fingerprint and verified by comparing all
+    /// rows. With more than [`MAX_GROUPING_ROWS`] rows, each column is its own group.
+    pub(crate) fn group_equal_columns(&self, selected: &[u32], kept: &[u32]) -> Vec<(u32, i64)> {
+        if selected.len() > MAX_GROUPING_ROWS {
             let ungrouped = |&column: &u32| (column, self.multiplicity[column as usize]);
             return kept.iter().map(ungrouped).collect();
         }
-        let prints = dispatch(Fingerprints {
+        let fingerprints = dispatch(Fingerprints {
             pair_codes: self,
-            order,
+            selected,
         });
         let mut first: HashMap<u64, usize> = HashMap::with_capacity(kept.len());
         let mut groups: Vec<(u32, i64)> = Vec::with_capacity(kept.len());
         for &column in kept {
             let multiplicity = self.multiplicity[column as usize];
-            let print = prints[column as usize];
             // The order parts of mirrored columns are negatives of each other.
-            let [order_part, seen_part] = print;
+            let [order_part, seen_part] = fingerprints[column as usize];
             let order_part = order_part.min(order_part.wrapping_neg());
             let key = u64::from(order_part) << 32 | u64::from(seen_part);
             match first.get(&key) {
-                Some(&group) if self.are_equal_or_mirrored(order, groups[group].0, column) => {
+                Some(&group) if self.are_equal_or_mirrored(selected, groups[group].0, column) => {
                     groups[group].1 += multiplicity;
                 }
                 _ => {
@@ -131,9 +142,9 @@ impl PairCodes {
         groups
     }
 
-    fn are_equal_or_mirrored(&self, order: &[u32], a: u32, b: u32) -> bool {
+    fn are_equal_or_mirrored(&self, selected: &[u32], a: u32, b: u32) -> bool {
         let (mut equal, mut mirrored) = (true, true);
-        for &row in order {
+        for &row in selected {
             let row = row as usize * self.stride;
             let (a, b) = (row + a as usize, row + b as usize);
             equal &= self.codes[a] == self.codes[b];
@@ -178,11 +189,12 @@ impl Kernel for EncodePairs<'_> {
     }
 }
 
-/// Kernel that computes two hashes per column from one pseudo-random number per row: the sum over the rows with code
-/// [`BEFORE`] minus the sum over the rows with code [`AFTER`], and the sum over the rows that rank both labels.
+/// Kernel that computes two hashes per column over the `selected` rows, from one pseudo-random number per row: the sum
+/// over the rows with code [`BEFORE`] minus the sum over the rows with code [`AFTER`], and the sum over the rows that
+/// rank both labels.
 struct Fingerprints<'a> {
     pair_codes: &'a PairCodes,
-    order: &'a [u32],
+    selected: &'a [u32],
 }
 
 impl Kernel for Fingerprints<'_> {
@@ -196,24 +208,25 @@ impl Kernel for Fingerprints<'_> {
             seen,
             ..
         } = self.pair_codes;
-        let mut orders = vec![0_u32; *stride];
-        let mut seens = vec![0_u32; *stride];
-        for &row in self.order {
+        let mut order_parts = vec![0_u32; *stride];
+        let mut seen_parts = vec![0_u32; *stride];
+        for &row in self.selected {
             let number = (row + 1).wrapping_mul(0x9E37_79B1);
             let number = (number ^ (number >> 15)).wrapping_mul(0x85EB_CA77);
             let at = row as usize * stride..(row as usize + 1) * stride;
-            for (print, &code) in orders.iter_mut().zip(&codes[at.clone()]) {
+            for (part, &code) in order_parts.iter_mut().zip(&codes[at.clone()]) {
                 let before = u32::from(code & 15).wrapping_neg() & number;
                 let after = u32::from(code >> 4).wrapping_neg() & number;
-                *print = print.wrapping_add(before).wrapping_sub(after);
+                *part = part.wrapping_add(before).wrapping_sub(after);
             }
             if !seen.is_empty() {
-                for (print, &seen) in seens.iter_mut().zip(&seen[at]) {
-                    *print = print.wrapping_add(u32::from(seen).wrapping_neg() & number);
+                for (part, &seen) in seen_parts.iter_mut().zip(&seen[at]) {
+                    *part = part.wrapping_add(u32::from(seen).wrapping_neg() & number);
                 }
             }
         }
-        orders.into_iter().zip(seens).map(|(o, s)| [o, s]).collect()
+        let parts = order_parts.into_iter().zip(seen_parts);
+        parts.map(|(order, seen)| [order, seen]).collect()
     }
 }
 
@@ -229,7 +242,7 @@ fn encode(twice: &[u16], out: &mut [u8]) {
     }
 }
 
-/// Sets the codes of pairs with a missing label to 0 and marks all other pairs as seen.
+/// Sets the codes of pairs with a missing label to 0 and marks all other pairs as seen. `twice` as in [`encode`].
 #[inline(always)]
 fn mark_seen(twice: &[u16], codes: &mut [u8], seen: &mut [u8]) {
     let n = twice.len() / 2;

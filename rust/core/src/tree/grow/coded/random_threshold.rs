@@ -28,8 +28,8 @@ pub(crate) fn draw_threshold(features: &Features, node: &LargeNode, feature: usi
     random_threshold(node.seed, node.features[feature], (low, high))
 }
 
-/// The cut at the random threshold of a sorted feature; `None` if it leaves fewer than `min_rows` rows on a side, or if
-/// the same cut was already a candidate with missing values last.
+/// The cut (position among the sorted rows) at the random threshold of a feature; `None` if it leaves fewer than
+/// `min_rows` rows on a side, or if the same cut was already a candidate with missing values last.
 pub(crate) fn random_cut(
     features: &Features,
     node: &LargeNode,

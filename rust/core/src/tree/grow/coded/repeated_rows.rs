@@ -30,8 +30,8 @@ pub(crate) fn count_distinct(entries: &[u64]) -> usize {
     entries.chunk_by(|a, b| a == b).count()
 }
 
-/// The first and the last cut that leave at least `min_rows` distinct rows on both sides; the first exceeds the last if
-/// there is none. Repetitions must be adjacent in `entries`.
+/// The first and the last cut (position in `entries`) that leave at least `min_rows` distinct rows on both sides; the
+/// first exceeds the last if there is none. Repetitions must be adjacent in `entries`.
 pub(crate) fn cut_range(entries: &[u64], min_rows: usize) -> (usize, usize) {
     if min_rows == 1 {
         return (1, entries.len() - 1);

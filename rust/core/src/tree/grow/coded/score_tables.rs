@@ -1,5 +1,5 @@
-//! [`ScoreTables`]: entropy scores of both sides of a split from pair counts, equal to those of
-//! [`crate::tree::split::criterion`].
+//! [`ScoreTables`]: entropy scores of both sides of a split, from the number of rows per column (pair of labels) and
+//! outcome (before, tied, after). Equal to the scores of [`crate::tree::split::criterion`].
 
 use crate::rankings::Rankings;
 
@@ -22,7 +22,7 @@ pub(crate) struct RoundedEntropyTables {
     pub(crate) inverse: Vec<f64>,
 }
 
-/// Scores of the left and the right side of a split: for complete rankings the sum over the columns of weight ×
+/// Scores of the left and the right side of a split: for complete rankings the sum over the pairs of labels of weight ×
 /// entropy, which never decreases when rows are added; with missing labels the sum of the entropies.
 pub(crate) type SideScores = (i64, i64);
 
@@ -118,6 +118,7 @@ impl ScoreTables {
     }
 }
 
+/// [`ScoreTables::score_sides`] for complete rankings; `f` is the table of c·log2 c as scaled integers.
 #[inline(always)]
 fn score_complete_sides(
     f: impl Fn(u32) -> i64,

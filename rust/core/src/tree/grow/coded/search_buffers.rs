@@ -1,4 +1,9 @@
 //! [`SearchBuffers`]: the cuts of a feature and the counts at checkpoints.
+//!
+//! The rows of a node are sorted by a feature. A cut is a position between two distinct values, that is, a candidate
+//! threshold. Its counts are the [`ColumnCounts`] of the rows before it: per pair of labels, how many rank it before
+//! and after. They are stored at some positions, the checkpoints, and computed from there at the cuts. `SplitSearch`
+//! finds the best of many cuts by bisection, with a stack of intervals of cuts; few cuts are all checkpoints.
 
 use super::column_counts::ColumnCounts;
 use super::cut_splits::EndScores;
@@ -14,31 +19,34 @@ use crate::run::WorkMeter;
 pub(crate) struct SearchBuffers {
     /// Candidate cuts of the feature, ascending, preceded by 0 and followed by the number of rows.
     pub(crate) cuts: Vec<u32>,
-    /// The numbers of rows at which counts are stored, ascending from 0.
+    /// The positions at which counts are stored, ascending from 0.
     pub(super) checkpoints: Vec<u32>,
     /// Per checkpoint the counts of the rows before it.
     pub(super) counts: Vec<ColumnCounts>,
-    /// Counts of the rows before the lower end of an interval on the stack, for lower ends that are not checkpoints.
+    /// Counts of the rows before the lower end of each [`Interval`] on the stack of the bisection, for lower ends that
+    /// are not checkpoints.
     pub(super) interval_counts: Vec<ColumnCounts>,
     /// Splits of the feature with an upper bound on their improvement.
     pub(super) bounded: Vec<BoundedSplit>,
     /// The members of a node, those with missing values first.
     pub(super) rotated: Vec<u64>,
-    /// Buffers of [`super::cut_splits::CutSplits`].
-    pub(super) groups: [ColumnCounts; 3],
+    /// Buffers of [`super::cut_splits::CutSplits`]: counts of the rows with a value, of the rows with a missing value,
+    /// and of a left side that contains the missing values.
+    pub(super) split_counts: [ColumnCounts; 3],
+    /// Terms of the rows with a missing value in `UpperBound::quadratic`.
     pub(super) missing_terms: MissingTerms,
 }
 
 /// Approximate number of checkpoints per feature.
 const CHECKPOINTS: usize = 16;
 
-/// Smallest number of rows between two checkpoints of a feature that is bisected.
+/// Smallest number of rows between two checkpoints of the bisection.
 const MIN_CHECKPOINT_DISTANCE: usize = 8;
 
 /// With more than this many rows per cut, cuts are found faster by binary searches than by reading all rows.
 const ROWS_PER_SEARCH: usize = 16;
 
-/// A split with an upper bound on its improvement.
+/// A split at a cut, with an upper bound on its improvement.
 #[derive(Clone, Copy)]
 pub(super) struct BoundedSplit {
     pub(super) bound: f64,
@@ -48,15 +56,15 @@ pub(super) struct BoundedSplit {
     pub(super) side: u32,
 }
 
-/// An open interval of cuts.
+/// An open interval of positions, whose cuts are still to be searched.
 #[derive(Clone, Copy)]
 pub(super) struct Interval<const SIDES: usize> {
-    /// The excluded end cuts.
+    /// The excluded ends.
     pub(super) low: usize,
     pub(super) high: usize,
     /// Index into `interval_counts` of the counts at `low`, unless `low` is a checkpoint.
     pub(super) slot: usize,
-    /// Scores of the left sides at `low` and of the right sides at `high`.
+    /// Scores of the left side of the split at `low` and of the right side at `high`, per side of the missing values.
     pub(super) end_scores: EndScores<SIDES>,
 }
 
@@ -74,9 +82,9 @@ impl SearchBuffers {
         &mut self.interval_counts[0]
     }
 
-    /// Counts the rows before each checkpoint: upwards from 0 by adding rows, and downwards from the totals, if given,
-    /// by subtracting rows. The rows of the widest gap between checkpoints or, without totals, of the last gap are
-    /// never read.
+    /// Counts the rows before each checkpoint: upwards from 0 by adding rows, and downwards from the totals (the counts
+    /// of all `sorted` rows), if given, by subtracting rows. The rows of the widest gap between checkpoints or, without
+    /// totals, of the last gap are never read.
     #[inline(always)]
     pub(super) fn count_checkpoints(
         &mut self,

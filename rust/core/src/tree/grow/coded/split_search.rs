@@ -1,6 +1,7 @@
 //! [`SplitSearch`]: the search for the best split of a large node.
 //!
 //! A cut is a position in the sorted order of a feature between two distinct values, that is, a candidate threshold.
+//! Its counts are the [`ColumnCounts`] of the rows before it: per pair of labels, how many rank it before and after.
 
 use super::column_counts::ColumnCounts;
 use super::cut_splits::{CutSplits, EndScores};
@@ -28,18 +29,18 @@ pub(crate) struct SplitSearch<'a> {
     /// Score of the node itself; a split improves it by `node_score` − left − right.
     pub(crate) node_score: i64,
     pub(crate) min_samples_leaf: usize,
-    /// Set if the splitter evaluates one random threshold per feature instead of all thresholds.
+    /// The features, if the splitter evaluates one random threshold per feature; `None` if it evaluates all thresholds.
     pub(crate) random_thresholds: Option<&'a Features>,
 }
 
-/// Initial capacity of the stack of intervals: two per level of bisection.
+/// Initial capacity of the stack of intervals that are still to be searched: two per level of bisection.
 const STACK_CAPACITY: usize = 32;
 
 /// In intervals of at most this many rows, a cut that [`UpperBound`] rejects is not scored. In larger intervals every
 /// middle cut is scored, because its exact scores tighten the bounds of both halves.
 const MAX_PRUNED_ROWS: usize = 2;
 
-/// A cut is looked for by comparing this many neighbouring values in both directions, then by binary search.
+/// The cut nearest to a position is looked for by comparing this many values in both directions, then by binary search.
 const MAX_SCANNED_ROWS: usize = 8;
 
 impl SplitSearch<'_> {
@@ -130,9 +131,9 @@ impl SplitSearch<'_> {
         })
     }
 
-    /// Bisects the cuts of a feature, pruning intervals by their bound. The counts at a cut are updated from those at
-    /// the previous checkpoint or at the lower end of the interval, whichever is closer, so a row is counted at most
-    /// once per level of bisection.
+    /// Bisects the cuts of a feature, pruning intervals by their bound. The counts at a cut are computed from those at
+    /// the previous checkpoint (a position whose counts are stored) or at the lower end of the interval, whichever is
+    /// closer, so a row is counted at most once per level of bisection.
     #[inline(always)]
     fn bisect_cuts<const SIDES: usize>(
         &self,
@@ -176,7 +177,7 @@ impl SplitSearch<'_> {
             let left = if start == cut {
                 &counts[checkpoint]
             } else {
-                // The stack finishes the upper half before the lower half, so this slot is free.
+                // The stack finishes the upper half before the lower half, so the slot after this interval's is free.
                 while interval_counts.len() < slot + 2 {
                     interval_counts.push(ColumnCounts::default());
                 }

@@ -1,7 +1,8 @@
 //! [`UpperBound`]: a cheap upper bound on the improvement of a cut, for complete rankings.
 //!
-//! Scoring a cut needs six table lookups per column. Most cuts are clearly worse than the current best; a bound of a
-//! few products per column proves that at lower cost.
+//! A cut is a candidate threshold, and a column is a pair of labels, or several equivalent ones. The score of a cut
+//! needs six table lookups per column. Most cuts are clearly worse than the current best; a bound of a few products per
+//! column proves that at lower cost.
 //!
 //! A pair has three outcomes: before, after and tied. Consider one outcome, with C of the node's n rows, O of them
 //! among the l rows on the left, and r = n - l rows on the right. Under independence, E = C·l/n of them would be on the
@@ -24,7 +25,7 @@ const LANES: usize = 8;
 /// sums add 2^-24 per group of columns, of which there are a few thousand at most.
 const ROUNDING: f64 = 1.001;
 
-/// Totals of a node, laid out for the bound.
+/// Bounds the improvements of the cuts of one node, given the counts of the node's rows per column.
 pub(crate) struct UpperBound {
     rows: i32,
     groups: Vec<ColumnGroup>,
@@ -39,17 +40,18 @@ pub(crate) struct UpperBound {
 struct ColumnGroup {
     before: [i32; LANES],
     after: [i32; LANES],
-    /// Reciprocals of the numbers of rows; 0 for no rows.
+    /// Reciprocals of the numbers of rows with each outcome; 0 for no rows.
     inverse_before: [f32; LANES],
     inverse_after: [f32; LANES],
     inverse_tied: [f32; LANES],
     multiplicity: [f32; LANES],
 }
 
-/// The rows with a missing value of a feature, which split 1 of [`UpperBound::quadratic`] adds to the left side. With M of
-/// them per outcome, the sum of (O + M)²/C is that of O²/C, plus products of O and 2·M/C, plus M²/C.
+/// Terms of [`UpperBound::quadratic`] for splits that send the rows with a missing value to the left side. If M of
+/// these rows have an outcome, the sum of (O + M)²/C is that of O²/C, plus products of O and 2·M/C, plus M²/C.
 #[derive(Debug, Default)]
 pub(super) struct MissingTerms {
+    /// Number of rows with a missing value.
     rows: usize,
     /// 2·M/C times the multiplicity, for the outcomes before, after and tied.
     groups: Vec<[[f32; LANES]; 3]>,
@@ -67,7 +69,7 @@ impl UpperBound {
         totals: &ColumnCounts,
         pairs: usize,
     ) -> Option<Self> {
-        if rows > MAX_ROWS || !pair_codes.seen.is_empty() {
+        if rows > MAX_ROWS || !pair_codes.is_complete() {
             return None;
         }
         let inverse = |count: i32| if count > 0 { 1.0 / count as f32 } else { 0.0 };
@@ -99,7 +101,8 @@ impl UpperBound {
     }
 
     /// Quadratic upper bounds on the improvements of splits, three times as fast as [`Self::of_cut`] and less tight.
-    /// Split 0 has `left_rows` rows and the counts `left` on its left side, split 1 the rows of `missing` in addition.
+    /// The first split has `left_rows` rows and the counts `left` on its left side; the second, if `SPLITS` is 2, has
+    /// the rows of `missing` there in addition.
     ///
     /// Per outcome, n times the improvement (in nats) of a split with the share π of the rows on the left is
     /// C·KL(O/C, π), where KL is the Kullback–Leibler divergence of two shares. KL(p, π)/(p - π)² is half a weighted
@@ -107,13 +110,13 @@ impl UpperBound {
     /// where it is at most -ln(1 - π)/π² for π <= 1/2. The sum of C·(O/C - π)² over the outcomes of a column is
     /// Σ O²/C - l²/n.
     #[inline(always)]
-    pub(super) fn quadratic<const SIDES: usize>(
+    pub(super) fn quadratic<const SPLITS: usize>(
         &self,
         left_rows: usize,
         left: &ColumnCounts,
         missing: &MissingTerms,
-    ) -> [f64; SIDES] {
-        let mut bounds = self.sum_squares::<SIDES>(left_rows, left, missing);
+    ) -> [f64; SPLITS] {
+        let mut bounds = self.sum_squares::<SPLITS>(left_rows, left, missing);
         // Relative error of a sum of positive terms.
         let rounding = 1.0 + (2 * self.groups.len() + 64) as f64 * f64::from(f32::EPSILON);
         let rows = f64::from(self.rows);
@@ -127,21 +130,21 @@ impl UpperBound {
         bounds
     }
 
-    /// Sums of O²/C over the outcomes of all pairs; for split 1 with O + M instead of O.
+    /// Sums of O²/C over the outcomes of all pairs; for the second split with O + M instead of O.
     #[inline(always)]
-    fn sum_squares<const SIDES: usize>(
+    fn sum_squares<const SPLITS: usize>(
         &self,
         left_rows: usize,
         left: &ColumnCounts,
         missing: &MissingTerms,
-    ) -> [f64; SIDES] {
+    ) -> [f64; SPLITS] {
         let (mut squares, mut products) = ([0.0_f32; LANES], [0.0_f32; LANES]);
         let (before, _) = left.before.as_chunks::<LANES>();
         let (after, _) = left.after.as_chunks::<LANES>();
         let mut factors = missing.groups.iter();
         for (group, (b, a)) in self.groups.iter().zip(before.iter().zip(after)) {
             let [of_before, of_after, of_tied] = match factors.next() {
-                Some(factors) if SIDES == 2 => factors,
+                Some(factors) if SPLITS == 2 => factors,
                 _ => &[[0.0; LANES]; 3],
             };
             for lane in 0..LANES {
@@ -152,14 +155,14 @@ impl UpperBound {
                     + after * after * group.inverse_after[lane]
                     + tied * tied * group.inverse_tied[lane];
                 squares[lane] += group.multiplicity[lane] * sum;
-                if SIDES == 2 {
+                if SPLITS == 2 {
                     products[lane] +=
                         before * of_before[lane] + after * of_after[lane] + tied * of_tied[lane];
                 }
             }
         }
         let lanes = squares;
-        let mut sums = [sum_lanes(&lanes); SIDES];
+        let mut sums = [sum_lanes(&lanes); SPLITS];
         if let Some(sum) = sums.get_mut(1) {
             let lanes = products;
             *sum += sum_lanes(&lanes) + missing.squares;

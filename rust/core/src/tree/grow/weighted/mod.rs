@@ -1,8 +1,9 @@
 //! The engine for binary entropy trees with any weights.
 //!
-//! Nodes are split on the matrix of pair codes, as in the coded engine, but sums of weights take the place of
-//! counts. Weights are added in the same order as in the general engine, and candidates that are equally good up to
-//! the rounding of logarithms are scored exactly, so the tree equals that of the general engine.
+//! Nodes are split on the matrix of pair codes (one byte per row and pair of labels), as in the coded engine, but sums
+//! of weights take the place of counts. Weights are added in the same order as in the general engine, and candidates
+//! that are equally good up to the rounding of logarithms are scored exactly, so the tree equals that of the general
+//! engine.
 
 mod search;
 mod sums;
@@ -84,7 +85,8 @@ impl WeightedGrower<'_> {
         Ok(out)
     }
 
-    /// Adds up the node's rows, drops the pure columns if there are many, and returns whether all columns are pure.
+    /// Adds up the weights of the node's rows, drops the pure columns (pairs of labels on which all rows agree) if
+    /// there are many, and returns whether all columns are pure.
     fn count_node(&self, node: &mut LargeNode, sums: &mut WeightedSums) -> bool {
         let add = |node: &LargeNode, sums: &mut WeightedSums| {
             dispatch(AddMembers {

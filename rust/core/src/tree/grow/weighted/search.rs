@@ -26,28 +26,34 @@ pub(super) fn estimate_error(magnitude: f64) -> f64 {
 /// Buffers reused between nodes.
 #[derive(Default)]
 pub(super) struct WeightedBuffers {
-    cuts: SearchBuffers,
+    /// Only its cuts are used.
+    search: SearchBuffers,
+    /// The rows of the node, those with missing values first.
     rotated: Vec<u64>,
     sums: WeightedSums,
-    left: Vec<RangeScore>,
-    right: Vec<RangeScore>,
+    /// Left sides of the cuts, in ascending order of the cuts.
+    left: Vec<SideScore>,
+    /// Right sides of the cuts, in descending order of the cuts.
+    right: Vec<SideScore>,
 }
 
-/// Weight of some rows, and the estimated sum of the entropies of their pairs.
-type RangeScore = (f64, f64);
+/// Weight of the rows on one side of a cut, and the estimated sum of the entropies of all pairs of labels in them.
+type SideScore = (f64, f64);
 
-/// Searches the splits of one node. Candidates are compared by estimates; candidates whose difference is too close to
-/// the tolerance are scored exactly, so the chosen split is that of the general engine.
+/// Searches the splits of one node. A cut is a position in the rows sorted by a feature, that is, a candidate
+/// threshold. Candidates are compared by estimated improvements. Where the errors of the estimates could change the
+/// choice between two candidates, both are scored exactly, so the chosen split is that of the general engine.
 pub(super) struct WeightedSearch<'a> {
     pub(super) task: &'a GrowTask<'a>,
     pub(super) node: &'a LargeNode,
-    /// Per training row.
+    /// Weights of the training rows.
     pub(super) weights: &'a [f64],
     pub(super) entropy: &'a EntropyScore,
     /// Bound on the error of estimated improvements.
     pub(super) error: f64,
     /// Number of pairs of labels.
     pub(super) pairs: f64,
+    /// Weight of the node.
     pub(super) weight: f64,
     /// Exact score and impurity of the node.
     pub(super) node_score: i64,
@@ -93,7 +99,7 @@ impl WeightedSearch<'_> {
     ) -> Result<()> {
         let min_rows = self.task.options.min_samples_leaf;
         let WeightedBuffers {
-            cuts: found,
+            search,
             sums,
             left,
             right,
@@ -102,23 +108,23 @@ impl WeightedSearch<'_> {
         let rows = order.entries.len();
         if self.is_random() {
             let cut = random_cut(self.task.features, self.node, order, min_rows);
-            found.cuts.clear();
-            found.cuts.push(0);
-            found.cuts.extend(cut.map(|cut| cut as u32));
-            found.cuts.push(rows as u32);
+            search.cuts.clear();
+            search.cuts.push(0);
+            search.cuts.extend(cut.map(|cut| cut as u32));
+            search.cuts.push(rows as u32);
         } else {
-            found.find_cuts(order.entries, min_rows);
+            search.find_cuts(order.entries, min_rows);
             if order.missing == MissingSide::Left {
-                found.drop_missing_cut(rows - order.present());
+                search.drop_missing_cut(rows - order.present());
             }
         }
-        let cuts = &found.cuts[1..found.cuts.len() - 1];
+        let cuts = &search.cuts[1..search.cuts.len() - 1];
         if cuts.is_empty() {
             return Ok(());
         }
         let columns = self.node.pair_codes.columns();
         meter.add((columns * (2 * rows + 16 * cuts.len())) as u64)?;
-        let mut score = |direction: Direction, out: &mut Vec<RangeScore>| {
+        let mut score = |direction: Direction, out: &mut Vec<SideScore>| {
             dispatch(ScoreSides {
                 pair_codes: &self.node.pair_codes,
                 weights: self.weights,
@@ -132,13 +138,13 @@ impl WeightedSearch<'_> {
         score(Direction::Left, left);
         score(self.right_direction(), right);
         for ((&cut, &left), &right) in cuts.iter().zip(&*left).zip(right.iter().rev()) {
-            let below = (left.0 * left.1 + right.0 * right.1) / self.weight;
+            let children_entropy = (left.0 * left.1 + right.0 * right.1) / self.weight;
             let entries = order.entries;
             best.add(SplitCandidate {
                 feature: self.node.features[order.feature],
                 ranks: (rank(entries[cut as usize - 1]), rank(entries[cut as usize])),
                 missing: order.missing,
-                improvement: self.impurity - below / self.pairs,
+                improvement: self.impurity - children_entropy / self.pairs,
             });
         }
         Ok(())
@@ -215,7 +221,7 @@ struct ScoreSides<'a> {
     cuts: &'a [u32],
     direction: Direction,
     sums: &'a mut WeightedSums,
-    out: &'a mut Vec<RangeScore>,
+    out: &'a mut Vec<SideScore>,
 }
 
 impl Kernel for ScoreSides<'_> {

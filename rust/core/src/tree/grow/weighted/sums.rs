@@ -1,4 +1,4 @@
-//! [`WeightedSums`]: sums of weights per outcome of each pair code column, and their entropy.
+//! [`WeightedSums`]: sums of weights per pair of labels (column of [`PairCodes`]) and outcome, and their entropy.
 
 use crate::tree::grow::coded::large_node::row;
 use crate::tree::grow::coded::pair_codes::PairCodes;
@@ -25,7 +25,8 @@ impl WeightedSums {
         }
     }
 
-    /// Adds a row of the pair codes. Adding 0 to the other outcomes changes no sum.
+    /// Adds the row of an entry, whose low half is its index in `pair_codes`; `weights` are per training row. Adding 0
+    /// to the other outcomes changes no sum.
     #[inline(always)]
     pub(super) fn add(&mut self, pair_codes: &PairCodes, weights: &[f64], entry: u64) {
         let weight = weights[pair_codes.rows[row(entry)] as usize];
@@ -38,7 +39,7 @@ impl WeightedSums {
             *before += f64::from(code & 1) * weight;
             *after += f64::from(code >> 4) * weight;
         }
-        if pair_codes.seen.is_empty() {
+        if pair_codes.is_complete() {
             for (tied, &code) in self.tied.iter_mut().zip(codes) {
                 *tied += f64::from(u8::from(code == 0)) * weight;
             }
