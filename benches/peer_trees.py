@@ -31,6 +31,10 @@ SHAPES = {
 """Rows, features and labels of the datasets."""
 
 
+LEAST_TURN = 5e-3
+"""Seconds that a turn takes at least: short calls are repeated."""
+
+
 # Run in a separate process. The peak memory is reset after the data are loaded, so that it measures the fit only.
 FIT = """
 import sys
@@ -115,6 +119,22 @@ def processor_seconds(call: Any, *arguments: Any) -> float:
     return time.process_time() - start
 
 
+def repeated_seconds(call: Any, *arguments: Any) -> tuple[float, float]:
+    """Processor time of the first call, and the mean of calls repeated until they take 5 ms.
+
+    The first call after another library's call finds caches and branch predictors filled by that call.
+    """
+    start = time.process_time()
+    call(*arguments)
+    first = total = time.process_time() - start
+    calls = 1
+    while total < LEAST_TURN:
+        call(*arguments)
+        calls += 1
+        total = time.process_time() - start
+    return first, total / calls
+
+
 def largest_difference(tree: Any, X: Any, codes: Any, nodes: int = 6) -> float:
     """Largest difference between the improvement of our split and of scikit-learn's best split of the same node."""
     table = tree.tree_.nodes()
@@ -154,31 +174,37 @@ def fits() -> None:
     print(
         f"    {'':<12}{'bucketrank':>12}{'scikit-learn':>14}{'ratio':>9}   leaves (theirs)   largest difference"
     )
-    ratios = []
+    ratios, first_ratios = [], []
     for name, X, Y in datasets():
         codes = pair_codes(Y)
         turns = 3 if len(X) > 5000 else 9
         peer = DecisionTreeClassifier(criterion="entropy", random_state=0)
-        times = [
-            (processor_seconds(full_tree().fit, X, Y), processor_seconds(peer.fit, X, codes))
-            for _ in range(turns)
-        ]
-        ours, theirs = min(t for t, _ in times), min(t for _, t in times)
+        times = np.array(
+            [
+                (repeated_seconds(full_tree().fit, X, Y), repeated_seconds(peer.fit, X, codes))
+                for _ in range(turns)
+            ]
+        )
+        (first_call, ours), (first_peer_call, theirs) = times.min(axis=0)
         ratios.append(theirs / ours)
+        first_ratios.append(first_peer_call / first_call)
         tree = full_tree().fit(X, Y)
         difference = largest_difference(tree, X, codes)
         assert difference < 1e-12, (name, difference)
         goal = ""
         if name == "letter":
-            goal = f"  goal 40x {'ok' if ratios[-1] >= 40 else 'MISSED'}"
+            goal = f"  goal 50x {'ok' if ratios[-1] >= 50 else 'MISSED'}"
         print(
             f"    {name:<12}{ours:>12.5f}{theirs:>14.5f}{ratios[-1]:>8.1f}x   {tree.get_n_leaves():>6} "
             f"({peer.get_n_leaves():>5})   {difference:.0e}{goal}"
         )
         if name == "letter":
             letter_extras(X, Y, tree, ours)
-    mean = float(np.exp(np.mean(np.log(ratios))))
-    print(f"    geometric mean {mean:.1f}x  goal 12x {'ok' if mean >= 12 else 'MISSED'}")
+    mean, first_mean = (float(np.exp(np.mean(np.log(r)))) for r in (ratios, first_ratios))
+    print(
+        f"    geometric mean {mean:.1f}x  goal 17x {'ok' if mean >= 17 else 'MISSED'}   "
+        f"(first calls of the turns: {first_mean:.1f}x)"
+    )
 
 
 def letter_extras(X: Any, Y: Any, tree: Any, complete_seconds: float) -> None:
