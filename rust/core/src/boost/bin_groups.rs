@@ -28,6 +28,17 @@ pub(super) struct EdgeRule {
     pub(super) thresholds: Thresholds,
 }
 
+#[cfg(test)]
+impl EdgeRule {
+    /// All edges that leave this many rows on both sides.
+    pub(super) fn all(min_samples_leaf: usize) -> Self {
+        Self {
+            min_samples_leaf,
+            thresholds: Thresholds::All,
+        }
+    }
+}
+
 /// Number of rows of a node per bin of a feature.
 pub(super) struct BinCounts<T> {
     pub(super) rows: [T; MAX_BINS],
@@ -69,7 +80,7 @@ impl<T: RowCount> BinCounts<T> {
         let least = rule.min_samples_leaf.min(u32::MAX as usize) as u32;
         let present = self.find_present();
         let bins = present.iter().map(|word| word.count_ones()).sum();
-        let bits = rule.thresholds.block_bits(bins, self.total);
+        let shift = rule.thresholds.block_bits(bins, self.total);
         let most = self.total.saturating_sub(least);
         // The rows before this bin, and before the bin before it.
         let (mut left, mut previous) = (0, 0);
@@ -78,8 +89,8 @@ impl<T: RowCount> BinCounts<T> {
             while present != 0 {
                 let bin = (word * BITS + present.trailing_zeros() as usize) % MAX_BINS;
                 present &= present - 1;
-                let starts_block = left >> bits != previous >> bits;
-                group += u8::from(starts_block & (left >= least) & (left <= most));
+                let starts_block = left >> shift != previous >> shift;
+                group += u8::from(starts_block && (least..=most).contains(&left));
                 group_of[bin] = group;
                 previous = left;
                 left += self.rows[bin].into();
@@ -138,13 +149,9 @@ mod tests {
             counts.rows[bin] = rows;
             counts.total += rows;
         }
-        let groups = |min_samples_leaf| {
+        let groups = |least| {
             let mut group_of = [0; MAX_BINS];
-            let rule = EdgeRule {
-                min_samples_leaf,
-                thresholds: Thresholds::All,
-            };
-            let last = counts.assign_groups(rule, &mut group_of);
+            let last = counts.assign_groups(EdgeRule::all(least), &mut group_of);
             (last, [0, 3, 63, 64, 200, 255].map(|bin| group_of[bin]))
         };
         assert_eq!(groups(1), (5, [0, 1, 2, 3, 4, 5]));

@@ -323,10 +323,7 @@ impl Kernel for TotalsKernel<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bin_groups::EdgeRule;
-    use super::super::bins::Bins;
-    use super::super::candidates::FeatureDraw;
-    use super::super::params::Thresholds;
+    use super::super::{bin_groups::EdgeRule, bins::Bins, candidates::FeatureDraw};
     use super::*;
     use crate::features::Features;
     use crate::run::{Interrupt, Pool};
@@ -352,10 +349,7 @@ mod tests {
         let node: Vec<u32> = (0..kept.len() as u32).filter(|p| p % 7 != 2).collect();
         let draw = FeatureDraw {
             features: 2,
-            edges: EdgeRule {
-                min_samples_leaf: 3,
-                thresholds: Thresholds::All,
-            },
+            edges: EdgeRule::all(3),
             seed: 0,
         };
         let mut candidates = CandidateFeatures::default();
