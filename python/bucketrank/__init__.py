@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from bucketrank._core import __version__
 from bucketrank.aggregation import (
     METHODS,
-    PAPER_AGGREGATORS,
+    PAPER_AGGREGATORS,  # The methods that Wang, Alfaro and Bengs compare (ECAI 2025).
     Aggregator,
     Borda,
     BucketPivot,

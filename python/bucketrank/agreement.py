@@ -185,7 +185,7 @@ def tau_b_samples(Y_true: Any, Y_pred: Any, *, missing: Missing = "error") -> ND
     """
     concordant, discordant, tied_in_true, tied_in_pred, _ = _pair_counts(Y_true, Y_pred, missing)
     strict = concordant + discordant
-    # The pairs that are tied in one ranking only are not tied in the other.
+    # Root of the number of pairs that are not tied in `Y_pred`, times the same for `Y_true`.
     scale = np.sqrt(strict + tied_in_true) * np.sqrt(strict + tied_in_pred)
     return _divide(concordant - discordant, scale)
 

@@ -130,7 +130,7 @@ def leaderboard(
         components.tolist(),
         {"simultaneous": options.simultaneous, "level": options.level, "tolerance": tolerance},
     )
-    return Leaderboard._of_sample(
+    return Leaderboard._from_scores(
         labels=labels,
         counts=counts,
         components=components,

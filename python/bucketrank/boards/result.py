@@ -45,9 +45,9 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
         Scores, and percentile intervals that each hold for one label, not for all at once; NaN for labels that were
         never compared.
     rank, rank_low, rank_high : ndarray of shape (n_labels,)
-        1 + the number of labels with a higher score, and the interval of possible ranks: from 1 + the number of labels
-        `ahead` of the label to the number of all labels minus the number of labels that it is ahead of. Only labels of
-        the same component count. 0 for labels that were never compared.
+        Rank within the component: 1 + the number of labels with a higher score. The lowest possible rank is 1 + the
+        number of labels that are `ahead` of the label; the highest is the size of the component minus the number of
+        labels that the label is ahead of. 0 for labels that were never compared.
     tier : ndarray of shape (n_labels,)
         Tier within the component, from 1: a label joins the tier unless the first label of the tier is ahead of it. 0
         for labels that were never compared.
@@ -69,7 +69,8 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
     resampled : ndarray of shape (n_resamples, n_labels)
         Scores of data drawn from the rows with replacement, one row per draw.
     settings : dict
-        Method, number of resamples, confidence, unit, simultaneous and random_state.
+        method, n_resamples, confidence, unit (of resampling: "row" or "group"), simultaneous (whether `confidence`
+        holds for all pairs at once) and random_state.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class Leaderboard(ReadOnlyArrays, TabularResult):
     settings: dict[str, Any]
 
     @classmethod
-    def _of_sample(
+    def _from_scores(
         cls,
         *,
         labels: list[Hashable],

@@ -116,7 +116,7 @@ def _from_csv(
             f"{pluralize(len(columns), 'column')}; expected a column for each of 2 or more labels"
         )
     try:
-        # The weights are read as the only feature.
+        # The table reader returns features X and positions Y; the column of the weights is read as the only feature.
         X, Y = table.read(weight_columns, columns, row="ranking", value="a weight")
     except BadFileError as error:
         hint = "; --labels names the columns with positions if the table also has other columns"

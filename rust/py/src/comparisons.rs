@@ -1,4 +1,5 @@
-//! Bindings of `bucketrank_core::comparisons`, and aggregation from counts of pairs.
+//! Bindings of `bucketrank_core::comparisons`, and aggregation from counts of pairs (how often the first label is
+//! before, tied with and after the second).
 
 use bucketrank_core::aggregate::{Aggregator, Davidson, DavidsonFit, ErrorKind, Evidence};
 use bucketrank_core::comparisons::{self as core, Comparisons, ContestSample, Effects};
@@ -12,7 +13,7 @@ use pyo3::types::PyDict;
 
 use crate::aggregate::{apply, positions_of};
 use crate::border::aggregator::AggregatorSpec;
-use crate::border::arrays::{whole_numbers, write_shares, MaybeWeights, Positions};
+use crate::border::arrays::{whole_numbers, write_pair_rows, MaybeWeights, Positions};
 use crate::border::board_data::{unit_kind, BoardInput, ComparisonInput, CountInput};
 use crate::border::errors::{BindingError, Result};
 use crate::border::run::run;
@@ -22,7 +23,7 @@ use crate::explanation::to_dict;
 /// the first label before, tied with, or after the second); and per label the weight of the rows that rank it.
 type Counts<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
 
-/// Counts the pairs of comparisons.
+/// Counts how often the labels of each pair were compared, by outcome.
 #[pyfunction]
 pub fn count_comparisons<'py>(
     py: Python<'py>,
@@ -33,7 +34,8 @@ pub fn count_comparisons<'py>(
     Ok(to_arrays(py, &counts))
 }
 
-/// Counts the pairs of rankings; also returns the largest number of labels that a row ranks.
+/// Counts how often each pair of labels is ranked, by outcome; also returns the largest number of labels that a row
+/// ranks.
 #[pyfunction]
 pub fn count_rankings<'py>(
     py: Python<'py>,
@@ -51,7 +53,8 @@ pub fn count_rankings<'py>(
 
 fn to_arrays<'py>(py: Python<'py>, counts: &PairCounts) -> Counts<'py> {
     let mut table = Array2::zeros((counts.table().pairs(), 3));
-    write_shares(table.view_mut(), counts.table().planes());
+    // The planes are the arrays of the weights before, tied and after.
+    write_pair_rows(table.view_mut(), counts.table().planes());
     let ranked = (0..counts.labels()).map(|label| counts.ranked(label));
     let ranked: Vec<f64> = ranked.collect();
     (table.into_pyarray(py), ranked.into_pyarray(py))
@@ -83,7 +86,7 @@ pub fn explain_counts<'py>(
     Ok(to_dict(py, explanation)?)
 }
 
-/// Index of the component of each label among the components of labels connected by comparisons, largest first.
+/// Index of each label's component. Comparisons connect the labels of a component; component 0 is the largest.
 #[pyfunction]
 pub fn connected_components<'py>(
     py: Python<'py>,
@@ -100,11 +103,11 @@ pub fn connected_components<'py>(
 pub struct DavidsonOptions {
     order_effect: bool,
     by_group: bool,
-    /// Whether errors are robust; `None` for robust errors only with groups or with rankings of more than two labels.
+    /// Whether errors are robust; `None` chooses by the data, see [`Self::is_robust`].
     robust: Option<bool>,
 }
 
-/// Fits Davidson's model to comparisons, rankings or counts.
+/// Fits Davidson's model to board data, that is, to comparisons, rankings or counts.
 #[pyfunction]
 pub fn fit_davidson<'py>(
     py: Python<'py>,
@@ -146,8 +149,8 @@ impl DavidsonOptions {
         }
     }
 
-    /// Whether standard errors are robust: by default if the comparisons of a unit (a group or a ranking) depend on
-    /// each other.
+    /// Whether standard errors are robust: by default if comparisons are grouped or a ranking has more than two labels,
+    /// so that the comparisons of a unit (a group or a ranking) depend on each other, and there are several units.
     fn is_robust(&self, sample: &ContestSample) -> bool {
         let is_dependent = self.by_group || sample.units.largest() > 2;
         // A single unit says nothing about the differences between units.

@@ -67,7 +67,9 @@ type Task = (usize, f64, u32, u32, usize, usize);
 #[pyo3(from_item_all)]
 pub struct MethodSpecs {
     trees: Vec<TreeSpec>,
+    /// For the split criteria that compare rows with the consensus of their node; one for all trees.
     tree_aggregator: AggregatorSpec,
+    /// Lists of aggregators that are applied to the leaves.
     aggregators: Vec<Vec<AggregatorSpec>>,
 }
 

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use crate::aggregate::to_table;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
-    require_orders, require_shares, write_shares, Matrix, OrderTable, ShareTables,
+    require_orders, require_shares, write_pair_rows, Matrix, OrderTable, ShareTables,
 };
 use crate::border::errors::{BindingError, Result};
 use crate::border::run::{run, run_jobs};
@@ -60,7 +60,7 @@ fn shares_of_scores(
         interrupt.check()?;
         let columns = planes.each_mut().map(Vec::as_mut_slice);
         LatentRow::new(&scores.to_vec()).write_known_shares(compared, columns);
-        write_shares(table, planes.each_ref().map(Vec::as_slice));
+        write_pair_rows(table, planes.each_ref().map(Vec::as_slice));
     }
     Ok(shares)
 }

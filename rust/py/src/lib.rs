@@ -1,4 +1,5 @@
-//! The extension module `bucketrank._core`: convert, detach from the interpreter, call the core, convert back.
+//! The extension module `bucketrank._core`: convert, detach from the interpreter, call the core, convert back. What all
+//! bindings share for this is in `border`, the boundary between Python and Rust.
 
 mod aggregate;
 mod boost;

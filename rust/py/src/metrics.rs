@@ -6,10 +6,10 @@ use bucketrank_core::rankings::Rankings;
 use bucketrank_core::run::Interrupt;
 use bucketrank_core::weights::Weights;
 use ndarray::Array2;
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::border::arrays::{weights_to_vec, MaybeWeights, OrderTable, Positions, View};
+use crate::border::arrays::{weights_to_vec, MaybeWeights, Positions, View};
 use crate::border::errors::{BindingError, Result};
 use crate::border::run::run;
 
@@ -27,10 +27,12 @@ pub fn tau_x(
     let (views, weights) = ((y_true.view(), y_pred.view()), weights_to_vec(&weights)?);
     let weights = weights.as_deref();
     run(py, |interrupt| match views {
-        (View::Whole(a), View::Whole(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
-        (View::Whole(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
-        (View::Real(a), View::Whole(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
-        (View::Real(a), View::Real(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
+        (View::Integers(a), View::Integers(b)) => {
+            metrics::tau_x_of_arrays(a, b, weights, interrupt)
+        }
+        (View::Integers(a), View::Floats(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
+        (View::Floats(a), View::Integers(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
+        (View::Floats(a), View::Floats(b)) => metrics::tau_x_of_arrays(a, b, weights, interrupt),
     })
 }
 
@@ -91,7 +93,7 @@ pub fn pair_agreements<'py>(
     y_true: Positions<'py>,
     y_pred: Positions<'py>,
     require_complete: bool,
-) -> Result<OrderTable<'py>> {
+) -> Result<Bound<'py, PyArray2<i64>>> {
     let rows = compare(py, &y_true, &y_pred, |truth, predicted, interrupt| {
         check_complete(truth, predicted, require_complete)?;
         metrics::pair_agreements(truth, predicted, interrupt)
@@ -130,6 +132,8 @@ pub fn rank_biased_overlaps<'py>(
     Ok(nan_for_none(py, values))
 }
 
+/// The treatment of ties by the names of the variants of rank-biased overlap: RBO^a takes a tie as an unknown order,
+/// RBO^b also corrects for ties so that equal rankings have overlap 1, RBO^w lets tied labels enter a prefix together.
 fn overlap_ties(name: &str) -> Result<OverlapTies> {
     match name {
         "a" => Ok(OverlapTies::Unknown),

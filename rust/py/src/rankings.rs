@@ -23,8 +23,8 @@ pub fn parse_positions<'py>(py: Python<'py>, y: Positions<'py>) -> Result<OrderT
 pub fn to_dense_ranks<'py>(py: Python<'py>, values: Positions<'py>) -> Result<OrderTable<'py>> {
     let view = values.view();
     let ranked = run(py, |interrupt| match view {
-        View::Whole(values) => missing::to_dense_ranks(values, interrupt),
-        View::Real(values) => missing::to_dense_ranks(values, interrupt),
+        View::Integers(values) => missing::to_dense_ranks(values, interrupt),
+        View::Floats(values) => missing::to_dense_ranks(values, interrupt),
     })?;
     rankings_to_array(py, &ranked)
 }

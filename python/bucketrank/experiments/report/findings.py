@@ -158,15 +158,17 @@ def _across_levels(cube: MeanCube) -> str:
         return f"{join_names([names[j] for j in chosen])} ({extreme:+.1f} %, {levels})"
 
     return (
-        f"{span}, of the {len(good)} methods that are not behind the best at {percent(cube.missing[first])}, "
-        f"the mean τ_X holds up best with {methods_with(change.max())} and worst with {methods_with(change.min())}."
+        f"{span} the mean τ_X changes most favourably with {methods_with(change.max())} and least favourably with "
+        f"{methods_with(change.min())}, among the {len(good)} methods that are not behind the best at "
+        f"{percent(cube.missing[first])}."
     )
 
 
 def _not_worse(cube: MeanCube, level: int, rows: list[int]) -> list[int]:
     """Return the methods that do not differ significantly from the best one.
 
-    On a single dataset, these are the methods whose interval overlaps the interval of the best one.
+    On a single dataset, these are the methods whose interval (mean ± 1.96 standard deviations over repeats and folds)
+    overlaps the interval of the best one.
     """
     if len(rows) == 1:
         return np.flatnonzero(cube.near_best[level, rows[0]]).tolist()
@@ -176,7 +178,10 @@ def _not_worse(cube: MeanCube, level: int, rows: list[int]) -> list[int]:
 
 
 def _bucket_sentence(study: Study) -> str:
-    """Compare the mean absolute error of the number of buckets; in a mean, too many and too few would cancel."""
+    """Compare the methods by the error of the mean number of buckets of a test fold.
+
+    The error is the absolute difference between the predicted and the true mean, averaged over folds and datasets.
+    """
     cube = bucket_error_means(study).without_baseline()
     rows = cube.finished(0)
     if not rows or len(cube.methods) < 2:

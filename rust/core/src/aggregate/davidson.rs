@@ -7,7 +7,7 @@ use crate::bucket_order::BucketOrder;
 use crate::comparisons::Contests;
 use crate::error::{Error, Result};
 use crate::latent::{
-    compared_labels, covariance, ContestModel, ErrorSource, LatentRow, Posterior, TieRule,
+    compared_labels, covariance, ContestModel, CovarianceMethod, LatentRow, Posterior, TieRule,
 };
 use crate::pairs::{PairCounts, PairShares};
 
@@ -122,10 +122,10 @@ impl Aggregate for Davidson {
         let (contests, tallies) = Contests::of_counts(counts);
         let model = ContestModel::new(&contests, &tallies, self.ties, self.ridge);
         let Posterior { scores } = Posterior::fit_contests(&model, &tallies, &workspace.interrupt)?;
-        let source = ErrorSource::Information;
+        let method = CovarianceMethod::Information;
         let compared = compared_labels(counts);
         let interrupt = &workspace.interrupt;
-        let matrix = covariance(&model, &tallies, &scores, &compared, source, interrupt)?;
+        let matrix = covariance(&model, &tallies, &scores, &compared, method, interrupt)?;
         let errors: Vec<f64> = matrix.diag().iter().map(|v| v.max(0.0).sqrt()).collect();
         let split = |values: &[f64]| {
             let (utilities, tie_terms) = values.split_at(counts.labels());

@@ -7,7 +7,9 @@ use super::{Davidson, Workspace};
 use crate::bucket_order::BucketOrder;
 use crate::comparisons::ContestSample;
 use crate::error::Result;
-use crate::latent::{compared_labels, covariance, ContestModel, ErrorSource, Posterior, TieRule};
+use crate::latent::{
+    compared_labels, covariance, ContestModel, CovarianceMethod, Posterior, TieRule,
+};
 use crate::run::Interrupt;
 
 /// Whether standard errors treat the comparisons of a unit (a ranking, or a group of comparisons) as independent.
@@ -55,9 +57,9 @@ impl DavidsonFit {
         } = sample;
         let model = ContestModel::new(contests, tallies, davidson.ties(), davidson.ridge());
         let Posterior { scores } = Posterior::fit_contests(&model, tallies, interrupt)?;
-        let source = match errors {
-            ErrorKind::Information => ErrorSource::Information,
-            ErrorKind::Robust => ErrorSource::Units(units),
+        let method = match errors {
+            ErrorKind::Information => CovarianceMethod::Information,
+            ErrorKind::Robust => CovarianceMethod::Units(units),
         };
         let n = counts.labels();
         let tie_terms = if davidson.ties() == TieRule::Half {
@@ -68,7 +70,7 @@ impl DavidsonFit {
         let compared = compared_labels(counts);
         Ok(Self {
             order: davidson.order(counts, &scores, &mut Workspace::new(interrupt))?,
-            covariance: covariance(&model, tallies, &scores, &compared, source, interrupt)?,
+            covariance: covariance(&model, tallies, &scores, &compared, method, interrupt)?,
             utilities: scores[..n].to_vec(),
             tie_terms: scores[n..n + tie_terms].to_vec(),
             effects: scores[n + tie_terms..].to_vec(),

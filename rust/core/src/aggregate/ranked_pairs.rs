@@ -13,9 +13,9 @@ use crate::run::{Interrupt, WorkMeter};
 /// C(u,v) is the share of rankings that place u before v, ties counting half. Majorities C(u,v) − C(v,u) > 0 are locked
 /// (accepted for the result) in the order of their strength; one that would close a cycle with the locked ones is
 /// discarded. Majorities of equal strength are treated together: those that would be part of a cycle if the whole group
-/// were locked are discarded, the others are locked, so the result does not depend on the order of the labels. Labels
-/// are ordered by wins minus losses along locked majorities, so a label is placed before all labels that it wins
-/// against; equal differences are tied. O(n³) steps of ⌈n/64⌉ words each, for majorities of different strength.
+/// were locked are discarded, the others are locked, so the result does not depend on the order of the labels. Label u
+/// wins against v if a path of locked majorities leads from u to v. Labels are ordered by wins minus losses, so a label
+/// is placed before all labels that it wins against; equal differences are tied. O(n³) steps of ⌈n/64⌉ words each.
 ///
 /// Reference: T. N. Tideman, *Independence of clones as a criterion for voting rules*, Social Choice and Welfare 4,
 /// 1987.

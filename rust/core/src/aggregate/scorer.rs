@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 /// A method by whose scores labels are ordered, largest first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Scorer {
-    /// Sum of the shares of won comparisons.
+    /// Sum over the other labels of the share of rankings that place the label before the other, ties counting half.
     Borda(Borda),
-    /// Number of won comparisons.
+    /// Number of other labels against which the label wins by majority, draws counting half.
     Copeland(Copeland),
     /// Stationary distribution.
     MarkovChain(MarkovChain),

@@ -73,12 +73,12 @@ pub enum ComparisonError {
     )]
     UnidentifiedOrder,
     /// Too few units to resample or to estimate errors from.
-    #[error("the number of {unit} is {found}; expected at least 2")]
+    #[error("the number of {noun} is {found}; expected at least 2")]
     TooFewUnits {
         /// Number of units.
         found: u64,
         /// Name of the units, and what they are needed for.
-        unit: &'static str,
+        noun: &'static str,
     },
     /// A single ranking has no standard errors.
     #[error(

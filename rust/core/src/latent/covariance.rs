@@ -12,7 +12,7 @@ use super::posterior::factorise;
 
 /// How the covariance is estimated.
 #[derive(Debug, Clone, Copy)]
-pub enum ErrorSource<'a> {
+pub enum CovarianceMethod<'a> {
     /// The inverse of the second derivatives H: valid if all comparisons are independent and the model holds.
     Information,
     /// The sandwich H⁻¹ M H⁻¹ with M = G/(G − 1) Σ s sᵀ + ridge, where s is the gradient of the log-likelihood of one
@@ -21,9 +21,9 @@ pub enum ErrorSource<'a> {
     Units(&'a Units),
 }
 
-/// Covariance matrix of all scores at the mode (the most probable scores). Utilities are taken relative to the mean of
-/// the compared labels: the likelihood does not depend on a common shift, whose prior variance would dominate.
-/// O(size³).
+/// Covariance matrix of all scores (utilities, tie terms and effects) at the mode (the most probable scores). Utilities
+/// are taken relative to the mean of the compared labels: the likelihood does not depend on a common shift, whose prior
+/// variance would dominate. O(size³).
 ///
 /// # Errors
 /// [`ComparisonError::TooFewUnits`] for fewer than two units; [`Error::Unsolved`] when the second derivatives have no
@@ -33,7 +33,7 @@ pub fn covariance(
     tallies: &Tallies,
     scores: &[f64],
     compared: &[bool],
-    source: ErrorSource<'_>,
+    method: CovarianceMethod<'_>,
     interrupt: &Interrupt,
 ) -> Result<Array2<f64>> {
     let size = model.size();
@@ -58,22 +58,23 @@ pub fn covariance(
         }
         Ok(())
     };
-    let mut result = match source {
-        ErrorSource::Information => Array2::eye(size),
-        ErrorSource::Units(units) => outer_products(model, units, scores, interrupt)?,
+    let mut result = match method {
+        CovarianceMethod::Information => Array2::eye(size),
+        CovarianceMethod::Units(units) => outer_products(model, units, scores, interrupt)?,
     };
     solve_rows(&mut result)?;
-    if matches!(source, ErrorSource::Units(_)) {
+    if matches!(method, CovarianceMethod::Units(_)) {
         result = result.t().as_standard_layout().into_owned();
         solve_rows(&mut result)?;
     }
     centre(&mut result, &labels);
-    // Symmetric up to rounding: make it exact.
+    // Symmetric up to rounding: make it exact. The covariance is meant for weights divided by `weight_unit`, which is 1
+    // unless weights are extreme.
     let symmetric = (&result + &result.t()) * (model.weight_unit() / 2.0);
     Ok(symmetric)
 }
 
-/// The matrix M of [`ErrorSource::Units`].
+/// The matrix M of [`CovarianceMethod::Units`].
 fn outer_products(
     model: &ContestModel<'_>,
     units: &Units,
@@ -84,7 +85,7 @@ fn outer_products(
     if total < 2 {
         return Err(Error::Comparison(ComparisonError::TooFewUnits {
             found: total,
-            unit: "units to estimate robust errors from",
+            noun: "units to estimate robust errors from",
         }));
     }
     let correction = total as f64 / (total as f64 - 1.0);

@@ -37,7 +37,7 @@ mod strengths;
 pub(crate) use block::{LatentBlock, PairSums, LANES};
 pub use contest_model::{ContestModel, TieRule};
 pub use counts::compared_labels;
-pub use covariance::{covariance, ErrorSource};
+pub use covariance::{covariance, CovarianceMethod};
 pub use pair::{pair_log_weights, pair_shares};
 pub use posterior::{Posterior, GRADIENT_TOLERANCE, MAX_POSTERIOR_LABELS};
 pub(crate) use real::{exponentials, logarithms};

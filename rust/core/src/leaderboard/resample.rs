@@ -144,7 +144,7 @@ fn check(sample: &ContestSample, options: ResampleOptions<'_>) -> Result<()> {
     if found < 2 {
         return Err(Error::Comparison(ComparisonError::TooFewUnits {
             found,
-            unit: "comparisons, rankings or groups to resample",
+            noun: "comparisons, rankings or groups to resample",
         }));
     }
     Ok(())

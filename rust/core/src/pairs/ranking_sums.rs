@@ -236,7 +236,7 @@ mod tests {
             let mut sums = RankingSums::new(labels);
             let pairs = pair_count(labels);
             let [mut before, mut after] = [vec![1; pairs], vec![2; pairs + 9]];
-            // The small weights together exceed 16 bits. The second round starts from 0.
+            // The small weights together exceed 16 bits. The second round checks that `drain` leaves 0 in `sums`.
             for _ in 0..2 {
                 let weight =
                     |ranking| (ranking as i32 % 7) * 1100 + i32::from(ranking == 80) * 9_000_000;

@@ -15,9 +15,10 @@ const LANES: usize = 32;
 /// Rows per block: few enough for the first-level cache at usual numbers of labels.
 const BLOCK_ROWS: usize = 32;
 
-/// For each ordered pair (u, v), the sum over the rows that rank u of w·[v at least as high as u] / (number of labels
-/// at least as high as u), where w is the weight of the row: the weight of a transition from u to v, if the chain draws
-/// a row that ranks u and then one of the labels that are at least as high as u in this row.
+/// Weight of the transition from u to v for each ordered pair (u, v).
+///
+/// From u, the chain draws a row that ranks u, and then one of the labels that are at least as high as u in this row.
+/// So a row of weight w in which k labels are at least as high as u adds w/k for each of them, and 0 for all others.
 ///
 /// Not a [`PairTable`](super::PairTable): the sums of (u, v) and (v, u) are unrelated, and (u, u) has a weight too.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,10 +28,9 @@ pub struct RowShares {
     stride: usize,
     /// `sums[u * stride + v]`.
     sums: Vec<f64>,
-    /// Weight of the rows that rank each label: N(u).
+    /// Weight of the rows that rank each label.
     ranked: Vec<f64>,
-    /// Scratch buffer: per position the number of labels of the added row, first at this position, later at or before
-    /// it.
+    /// Scratch buffer of `write_row`: per position the number of labels of the row at or before this position.
     at_least: Vec<u32>,
 }
 

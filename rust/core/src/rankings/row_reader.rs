@@ -55,7 +55,7 @@ fn is_complete_dense(positions: &[u16]) -> bool {
     if all >= 32 {
         return is_complete_dense_below_64(positions, all);
     }
-    // Bits 1..k and no others; bit 0 marks a missing label. The shift makes room for the carry of 31 buckets.
+    // Bits 1..k and no others; bit 0 marks a missing label. After the shift, adding 1 cannot overflow, even for k = 31.
     seen & 1 == 0 && ((seen >> 1) + 1).is_power_of_two()
 }
 
@@ -112,8 +112,8 @@ impl RowReader {
         Ok(())
     }
 
-    /// Reads a row that may have missing labels, gaps, fractions and the rest of a top-k list. Each number is read
-    /// once: another thread may write to the array meanwhile.
+    /// Reads a row that may have missing labels, gaps, fractions and the rest of a top-k list (labels ranked after all
+    /// finite positions). Each number is read once: another thread may write to the array meanwhile.
     fn read_row<P: RawPosition>(
         &mut self,
         row: usize,
@@ -121,6 +121,7 @@ impl RowReader {
         out: &mut [u16],
     ) -> Result<()> {
         let raw: Vec<P> = raw.collect();
+        // Set by the rest of a top-k list and by numbers other than whole ones from 1 to the number of labels.
         let mut is_sparse = false;
         for (label, (&value, out)) in raw.iter().zip(out.iter_mut()).enumerate() {
             *out = match value.parse(self.labels) {

@@ -1,4 +1,8 @@
 //! Trees, forests and boosters as sums of trees, whose leaves have one score per label.
+//!
+//! Borda scores of a leaf are computed from its pair shares (per pair of labels the shares of its rows that rank the
+//! first label before, tied with or after the second). [`ShareWalk`] computes them, shrunk towards those of the leaf's
+//! ancestors as [`Shrinkage`] says.
 
 use std::ops::Range;
 
@@ -79,6 +83,7 @@ impl TreeSum for Booster {
     }
 
     fn constants(&self) -> Vec<f64> {
+        // `start` has the constant utilities of all labels, then their constant tie terms.
         let utilities = &self.start[..self.labels()];
         utilities.iter().map(|&utility| utility.into()).collect()
     }
@@ -98,7 +103,7 @@ impl TreeSum for Booster {
     }
 }
 
-/// Borda scores of the leaves of a tree with hard routing.
+/// Borda scores of the leaves of a tree with hard routing (each row reaches one leaf).
 pub(super) struct TreeScores<'a> {
     pub(super) fitted: &'a FittedTree,
     pub(super) shrinkage: Shrinkage,
@@ -161,6 +166,7 @@ impl TreeSum for ForestScores<'_> {
     }
 
     fn leaf_values(&self, index: usize, interrupt: &Interrupt) -> Result<Vec<f64>> {
+        // Its kind (bootstrap or extra-trees) and its seed determine the weights that the tree was grown with.
         let member = &self.forest.members[index];
         let leaves = LeafScores {
             tree: &member.tree,

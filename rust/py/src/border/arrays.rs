@@ -34,9 +34,9 @@ pub type ShareTables<'py> = Bound<'py, PyArray3<f64>>;
 /// An array of positions from the Python layer: native 64-bit integers or floats, any strides.
 pub enum Positions<'py> {
     /// Complete rankings.
-    Whole(PyReadonlyArray2<'py, i64>),
+    Integers(PyReadonlyArray2<'py, i64>),
     /// NaN marks missing labels.
-    Real(PyReadonlyArray2<'py, f64>),
+    Floats(PyReadonlyArray2<'py, f64>),
 }
 
 impl<'py> FromPyObject<'_, 'py> for Positions<'py> {
@@ -45,9 +45,9 @@ impl<'py> FromPyObject<'_, 'py> for Positions<'py> {
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         // Test the type first, because raising an exception for an array of floats would cost more than reading it.
         if object.cast::<PyArray2<i64>>().is_ok() {
-            object.extract().map(Self::Whole)
+            object.extract().map(Self::Integers)
         } else {
-            object.extract().map(Self::Real)
+            object.extract().map(Self::Floats)
         }
     }
 }
@@ -56,8 +56,8 @@ impl Positions<'_> {
     /// A view that other threads may read.
     pub fn view(&self) -> View<'_> {
         match self {
-            Self::Whole(array) => View::Whole(array.as_array()),
-            Self::Real(array) => View::Real(array.as_array()),
+            Self::Integers(array) => View::Integers(array.as_array()),
+            Self::Floats(array) => View::Floats(array.as_array()),
         }
     }
 
@@ -71,25 +71,25 @@ impl Positions<'_> {
 /// A view of positions that other threads may read.
 pub enum View<'a> {
     /// Complete rankings.
-    Whole(ArrayView2<'a, i64>),
+    Integers(ArrayView2<'a, i64>),
     /// NaN marks missing labels.
-    Real(ArrayView2<'a, f64>),
+    Floats(ArrayView2<'a, f64>),
 }
 
 impl View<'_> {
     /// Number of rows and of labels.
     pub fn shape(&self) -> (usize, usize) {
         match self {
-            Self::Whole(view) => view.dim(),
-            Self::Real(view) => view.dim(),
+            Self::Integers(view) => view.dim(),
+            Self::Floats(view) => view.dim(),
         }
     }
 
     /// Reads the rankings.
     pub fn read(&self, weights: Option<&[f64]>, interrupt: &Interrupt) -> error::Result<Rankings> {
         match self {
-            Self::Whole(view) => Rankings::new(view.view(), weights, interrupt),
-            Self::Real(view) => Rankings::new(view.view(), weights, interrupt),
+            Self::Integers(view) => Rankings::new(view.view(), weights, interrupt),
+            Self::Floats(view) => Rankings::new(view.view(), weights, interrupt),
         }
     }
 
@@ -211,13 +211,13 @@ pub fn copy_shares((): &mut (), shares: &PairShares) -> error::Result<PairShares
 pub fn share_tables(rows: &[PairShares], labels: usize) -> Array3<f64> {
     let mut tables = Array3::zeros((rows.len(), pair_count(labels), 3));
     for (table, shares) in tables.axis_iter_mut(Axis(0)).zip(rows) {
-        write_shares(table, shares.planes());
+        write_pair_rows(table, shares.planes());
     }
     tables
 }
 
 /// Writes one row per pair: before, tied and after. `planes` has one array for each of the three.
-pub fn write_shares(mut table: ArrayViewMut2<'_, f64>, planes: [&[f64]; 3]) {
+pub fn write_pair_rows(mut table: ArrayViewMut2<'_, f64>, planes: [&[f64]; 3]) {
     for (pair, mut row) in table.rows_mut().into_iter().enumerate() {
         for (value, plane) in row.iter_mut().zip(planes) {
             *value = plane[pair];

@@ -1,4 +1,5 @@
-//! What all bindings share to connect Python and the core: errors, arrays, parameters and interruption, one file each.
+//! The border, which is the boundary between Python and Rust: what all bindings share to cross it (errors, arrays,
+//! parameters and interruption), one file each.
 
 pub mod aggregator;
 pub mod arrays;

@@ -15,9 +15,9 @@ use super::errors::Result;
 /// Many sets of rankings of the same labels.
 pub enum Sets<'py> {
     /// Complete rankings, the same number in each set.
-    Whole(PyReadonlyArray3<'py, i64>),
+    Integers(PyReadonlyArray3<'py, i64>),
     /// The same number of rankings in each set; NaN marks missing labels.
-    Real(PyReadonlyArray3<'py, f64>),
+    Floats(PyReadonlyArray3<'py, f64>),
     /// Sets that may differ in size.
     List(Vec<Positions<'py>>),
 }
@@ -29,9 +29,9 @@ impl<'py> FromPyObject<'_, 'py> for Sets<'py> {
         if object.is_instance_of::<PyList>() {
             object.extract().map(Self::List)
         } else if object.cast::<PyArray3<i64>>().is_ok() {
-            object.extract().map(Self::Whole)
+            object.extract().map(Self::Integers)
         } else {
-            object.extract().map(Self::Real)
+            object.extract().map(Self::Floats)
         }
     }
 }
@@ -41,16 +41,24 @@ impl Sets<'_> {
     pub fn views(&self) -> Result<Vec<View<'_>>> {
         require_memory::<View<'_>>("the sets", &[self.len(), 2])?;
         Ok(match self {
-            Self::Whole(sets) => sets.as_array().into_outer_iter().map(View::Whole).collect(),
-            Self::Real(sets) => sets.as_array().into_outer_iter().map(View::Real).collect(),
+            Self::Integers(sets) => sets
+                .as_array()
+                .into_outer_iter()
+                .map(View::Integers)
+                .collect(),
+            Self::Floats(sets) => sets
+                .as_array()
+                .into_outer_iter()
+                .map(View::Floats)
+                .collect(),
             Self::List(sets) => sets.iter().map(Positions::view).collect(),
         })
     }
 
     fn len(&self) -> usize {
         match self {
-            Self::Whole(sets) => sets.shape()[0],
-            Self::Real(sets) => sets.shape()[0],
+            Self::Integers(sets) => sets.shape()[0],
+            Self::Floats(sets) => sets.shape()[0],
             Self::List(sets) => sets.len(),
         }
     }

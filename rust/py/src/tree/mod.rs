@@ -23,7 +23,7 @@ pub use self::options::TreeSpec;
 use crate::border::aggregator::AggregatorSpec;
 use crate::border::arrays::{
     copy_shares, gather_rows, order_table, position_table, require_shares, share_tables,
-    whole_numbers, write_shares, Matrix, MaybeWeights, OrderTable, Positions, ShareTables,
+    whole_numbers, write_pair_rows, Matrix, MaybeWeights, OrderTable, Positions, ShareTables,
 };
 use crate::border::errors::Result;
 use crate::border::models;
@@ -306,7 +306,7 @@ impl Tree {
         let write = |leaf, shares: &PairShares| {
             for &row in rows_of.get(&leaf).into_iter().flatten() {
                 interrupt.check()?;
-                write_shares(out.index_axis_mut(Axis(0), row), shares.planes());
+                write_pair_rows(out.index_axis_mut(Axis(0), row), shares.planes());
             }
             Ok(())
         };

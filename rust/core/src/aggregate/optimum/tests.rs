@@ -25,7 +25,8 @@ fn buckets_of(bucket_of: &[usize]) -> usize {
     bucket_of.iter().max().map_or(0, |&last| last + 1)
 }
 
-/// Values on a coarse grid, so that equal values are common, with label weights in every third case.
+/// Random values of each pair (i, j): `lead` if i is before j, `-lead` if it is after j, `tied` if they are tied. They
+/// are on a coarse grid, so that equal values are common, with label weights in every third case.
 fn random_values(n: usize, case: usize, random: &mut Generator) -> PairValues {
     let levels = 1 + case % 7;
     let weights: Vec<f64> = (0..n)
@@ -102,7 +103,7 @@ fn the_optimum_is_that_of_brute_force() {
 }
 
 #[test]
-fn branch_and_bound_agrees_with_all_subsets() {
+fn branch_and_bound_agrees_with_the_search_of_all_subsets() {
     let mut random = Generator::new(6);
     for case in 0..300_usize {
         let n = 4 + case % 7;
@@ -111,14 +112,15 @@ fn branch_and_bound_agrees_with_all_subsets() {
             let mut budget = Budget::new(SearchLimits::default(), &Interrupt::never());
             let unknown = f64::NEG_INFINITY;
             let best = subsets::find_best(&values, limits, unknown, &mut budget.meter).unwrap();
-            // A known value only saves time.
+            // Passing the value of a known bucket order only saves time.
             let known = values.value(&best.bucket_of);
             let again = subsets::find_best(&values, limits, known, &mut budget.meter).unwrap();
             assert_eq!(
                 (&again.bucket_of, again.unique),
                 (&best.bucket_of, best.unique)
             );
-            // From a bad start, so that the search has to find the optimum.
+            // From a bad start (the labels in the order of their indices, cut into buckets), so that the search has to
+            // find the optimum.
             let start = best_cut(&values, &identity(n), limits, &mut budget.meter).unwrap();
             let found = search_prefixes(&values, limits, start, &mut budget).unwrap();
             let (value, best) = (
@@ -158,9 +160,10 @@ fn a_spent_budget_leaves_a_valid_bound() {
 }
 
 #[test]
-fn restarts_of_large_components_end_with_the_time() {
+fn restarts_of_large_components_end_at_the_time_limit() {
     let mut random = Generator::new(3);
-    // Too many labels for branch and bound, in one component; ties have no value, so that there are many local optima.
+    // Too many labels for branch and bound, in one component. Case 5 makes no tie worth more than 0, so that there are
+    // many local optima.
     let values = random_values(80, 5, &mut random);
     assert_eq!(decompose(&values, BucketLimits::ANY).len(), 1);
     let never = Interrupt::never();

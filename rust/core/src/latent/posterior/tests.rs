@@ -1,4 +1,4 @@
-use super::super::covariance::{covariance, ErrorSource};
+use super::super::covariance::{covariance, CovarianceMethod};
 use super::*;
 use crate::comparisons::Units;
 use crate::latent::compared_labels;
@@ -31,13 +31,13 @@ fn fit(counts: &PairCounts, ridge: f64) -> (Vec<f64>, Vec<f64>) {
     let model = ContestModel::new(&contests, &tallies, TieRule::Modelled, ridge);
     let fitted = Posterior::fit(counts, TieRule::Modelled, ridge, &Interrupt::never()).unwrap();
     let compared = compared_labels(counts);
-    let source = ErrorSource::Information;
+    let method = CovarianceMethod::Information;
     let matrix = covariance(
         &model,
         &tallies,
         &fitted.scores,
         &compared,
-        source,
+        method,
         &Interrupt::never(),
     )
     .unwrap();
@@ -77,13 +77,13 @@ fn covariance_leaves_out_the_common_shift_only() {
     for ridge in [1e-4, 0.3, 20.0] {
         let model = ContestModel::new(&contests, &tallies, TieRule::Modelled, ridge);
         let whole = Cholesky::new(model.hessian(&tallies, &scores), 8).unwrap();
-        let source = ErrorSource::Information;
+        let method = CovarianceMethod::Information;
         let found = covariance(
             &model,
             &tallies,
             &scores,
             &[true; 4],
-            source,
+            method,
             &Interrupt::never(),
         )
         .unwrap();
@@ -115,7 +115,7 @@ fn robust_errors_need_two_units_and_treat_weights_as_copies() {
             &tallies,
             &fitted.scores,
             &[true; 4],
-            ErrorSource::Units(&units),
+            CovarianceMethod::Units(&units),
             &Interrupt::never(),
         )
     };
@@ -202,8 +202,8 @@ fn robust_errors_correct_for_the_number_of_units() {
     let with_copies = |copies: usize| {
         let rows: Vec<usize> = (0..5).cycle().take(5 * copies).collect();
         let units = Units::of_rankings(&rankings.select(&rows), &contests, &never).unwrap();
-        let source = ErrorSource::Units(&units);
-        covariance(&model, &tallies, &fitted.scores, &[true; 4], source, &never).unwrap()
+        let method = CovarianceMethod::Units(&units);
+        covariance(&model, &tallies, &fitted.scores, &[true; 4], method, &never).unwrap()
     };
     let [one, two, three] = [1, 2, 3].map(with_copies);
     let factor = |k: f64| k * 5.0 * k / (5.0 * k - 1.0);

@@ -21,8 +21,8 @@ const MAX_TABLE: u64 = 1 << 22;
 /// Number of tables that are built once per process: those for nodes of weight up to 4096.
 const SHARED_TABLES: usize = 13;
 
-/// Number of values of `pair_bits`, the rounded logarithm of the number of pairs, whose tables are built once per
-/// process: those of up to `2^15` pairs.
+/// Tables are built once per process if `pair_bits`, the binary logarithm of the number of pairs, rounded up, is below
+/// this: for up to `2^15` pairs.
 const SHARED_PAIR_SIZES: usize = 16;
 
 /// `c·log2 c`, and 0 for `c = 0`.
@@ -47,8 +47,8 @@ pub(crate) struct IntegerEntropy {
     tables: Vec<Arc<EntropyTable>>,
 }
 
-/// `F[c] = c·log2 c` for the nodes of one range of weights. Tables of small nodes have a larger scale, because
-/// impurities divide the rounding error by the node's weight.
+/// `F[c] = c·log2 c` for the nodes of one range of weights. The rounding error of an impurity is inversely proportional
+/// to scale times weight of the node, so tables for small weights have a larger scale.
 #[derive(Debug)]
 pub(crate) struct EntropyTable {
     /// `entries` values of `F`, then zero padding.

@@ -1,4 +1,7 @@
 //! Integer weights as repeated rows.
+//!
+//! An entry (`u64`) is a row in its low half, and in a list sorted by a feature the rank of the row's value in its high
+//! half. Repetitions of a row are equal entries.
 
 use crate::weights::Weights;
 
@@ -68,7 +71,8 @@ pub(crate) fn remove_repetitions(tree: &mut Subtree) {
         node.rows = (kept - start) as u32;
     }
     tree.rows = rows;
-    // In reverse preorder, the last entries of the stack are the children of the current inner node.
+    // In reverse preorder, the last row counts are those of the children of the current inner node, which has one child
+    // more than it has thresholds.
     let mut row_counts: Vec<u32> = Vec::new();
     for node in tree.nodes.iter_mut().rev() {
         if node.feature != LEAF {

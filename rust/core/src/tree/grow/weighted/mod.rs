@@ -1,9 +1,10 @@
-//! The engine for binary entropy trees with any weights.
+//! The engine for trees with binary splits, the entropy criterion and any weights.
 //!
-//! Nodes are split on the matrix of pair codes (one byte per row and pair of labels), as in the coded engine, but sums
-//! of weights take the place of counts. Weights are added in the same order as in the general engine, and candidates
-//! that are equally good up to the rounding of logarithms are scored exactly, so the tree equals that of the general
-//! engine.
+//! Nodes are split on the matrix of pair codes (one byte per row and pair of labels), as in the coded engine (for unit
+//! and small integer weights), but sums of weights take the place of counts. Weights are added in the same order as in
+//! the general engine (for all options), and candidates that are equally good up to the rounding of logarithms are
+//! scored exactly, so the tree equals that of the general engine. All nodes are [`LargeNode`]s: only the coded engine
+//! passes small nodes on to another engine.
 
 mod search;
 mod sums;
@@ -117,6 +118,7 @@ impl WeightedGrower<'_> {
         out: &mut Subtree,
     ) -> Result<Option<SplitCandidate>> {
         let options = self.task.options;
+        // Per column, the number of pairs of labels that it stands for, and the weights before, tied and after.
         let multiplicities = node.pair_codes.multiplicity.iter().copied();
         let columns = multiplicities.zip(sums.triples());
         let node_score = self.entropy.score(sums.weight, sums.weight, columns);
@@ -151,6 +153,7 @@ impl WeightedGrower<'_> {
         if let Some(split) = &split {
             out.thresholds.push(threshold_of(self.task, node, split));
         } else {
+            // A member is an entry whose row is an index in the pair codes.
             let rows = node.members.iter();
             out.rows
                 .extend(rows.map(|&entry| node.pair_codes.rows[row(entry)]));
