@@ -230,6 +230,24 @@ def test_a_label_that_always_wins_has_a_finite_utility_and_a_large_error() -> No
         assert fit.details["utility_errors"][index] > 1.5 * fit.details["utility_errors"][0]
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_robust_errors_of_extreme_weights_are_those_of_scaled_weights(grouped: bool) -> None:
+    """Contests of weight above 1e9 are fitted with weights relative to the largest contest."""
+    rng = np.random.default_rng(5)
+    first, second = ["a"] * 20 + ["b"] * 20, ["b"] * 20 + ["c"] * 20
+    outcome = rng.choice(["first", "second", "tie"], 40)
+    weight = rng.integers(2, 9, 40) / 2
+    group = np.arange(40) % 8 if grouped else None
+    largest = max(weight[:20].sum(), weight[20:].sum())
+
+    def errors(weight: np.ndarray) -> np.ndarray:
+        games = from_comparisons(first, second, outcome, weight=weight, group=group)
+        return np.asarray(Davidson(errors="robust").explain(games).details["utility_errors"])
+
+    # A fractional weight makes each row one unit that carries its weight.
+    np.testing.assert_allclose(errors(weight * 1e10 + 0.5), errors(weight / largest), rtol=1e-6)
+
+
 def test_half_ties_are_half_wins() -> None:
     tied = from_comparisons(["a", "b", "a"], ["b", "c", "c"], ["tie", "first", "first"])
     split = from_comparisons(

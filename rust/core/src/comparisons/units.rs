@@ -26,17 +26,20 @@ pub struct Units {
     cells: Vec<u32>,
     weights: Vec<f64>,
     copies: Vec<u64>,
+    /// See [`Self::has_weights`].
+    has_weights: bool,
     /// See [`Self::largest`].
     largest: usize,
 }
 
 impl Units {
-    fn empty() -> Self {
+    fn empty(has_weights: bool) -> Self {
         Self {
             starts: vec![0],
             cells: Vec::new(),
             weights: Vec::new(),
             copies: Vec::new(),
+            has_weights,
             largest: 2,
         }
     }
@@ -59,7 +62,7 @@ impl Units {
     /// # Errors
     /// [`ComparisonError::NotWhole`].
     pub fn of_tallies(contests: &Contests, tallies: &Tallies) -> Result<Self> {
-        let mut units = Self::empty();
+        let mut units = Self::empty(false);
         let mut total = 0.0;
         for (contest, tally) in tallies.iter().enumerate() {
             for (outcome, &count) in tally.iter().enumerate() {
@@ -97,7 +100,7 @@ impl Units {
         };
         let cell = |row: u32| cells[row as usize];
         rows.sort_unstable_by(|&a, &b| cell(a).cmp(&cell(b)).then(weight(a).total_cmp(&weight(b))));
-        let mut units = Self::empty();
+        let mut units = Self::empty(!whole);
         let equal = |a: &u32, b: &u32| cell(*a) == cell(*b) && weight(*a) == weight(*b);
         for run in rows.chunk_by(equal) {
             let copies = run
@@ -118,7 +121,7 @@ impl Units {
         let group = |row: u32| groups[row as usize];
         let cell = |row: u32| cells[row as usize];
         rows.sort_unstable_by_key(|&row| (group(row), cell(row), row));
-        let mut units = Self::empty();
+        let mut units = Self::empty(true);
         for members in rows.chunk_by(|&a, &b| group(a) == group(b)) {
             for equal in members.chunk_by(|&a, &b| cell(a) == cell(b)) {
                 let sum = equal.iter().map(|&row| weights.get(row as usize)).sum();
@@ -146,7 +149,7 @@ impl Units {
         let ranked = |row: usize| rankings.row(row).iter().filter(|&&p| p != MISSING).count();
         let entries = rows.iter().map(|&(row, _)| pair_count(ranked(row))).sum();
         require_memory::<u8>("the pairs of the rankings", &[entries, BYTES_PER_ENTRY])?;
-        let mut units = Self::empty();
+        let mut units = Self::empty(!whole);
         units.cells.reserve_exact(entries);
         units.weights.reserve_exact(entries);
         let mut meter = WorkMeter::new(interrupt);
@@ -159,6 +162,13 @@ impl Units {
             units.close(copies);
         }
         Ok(units)
+    }
+
+    /// Whether units carry the weights of their rows. Otherwise all entries have the weight 1, and rows of larger weight
+    /// are copies.
+    #[must_use]
+    pub fn has_weights(&self) -> bool {
+        self.has_weights
     }
 
     /// Number of distinct units.
@@ -290,108 +300,4 @@ impl PairCells {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::pairs::PairCounts;
-    use ndarray::array;
-
-    fn list(units: &Units) -> Vec<(Vec<(usize, f64)>, u64)> {
-        (0..units.len())
-            .map(|unit| (units.entries(unit).collect(), units.copies()[unit]))
-            .collect()
-    }
-
-    #[test]
-    fn equal_rows_are_copies_of_one_unit() {
-        let cells = [4, 0, 4, 2, 0];
-        let unit = Units::of_rows(&cells, &Weights::Unit(5));
-        let expected = [
-            (vec![(0, 1.0)], 2),
-            (vec![(2, 1.0)], 1),
-            (vec![(4, 1.0)], 2),
-        ];
-        assert_eq!(list(&unit), expected);
-        let whole = Weights::new(Some(&[1.0, 3.0, 2.0, 0.0, 1.0]), 5).unwrap();
-        let expected = [(vec![(0, 1.0)], 4), (vec![(4, 1.0)], 3)];
-        assert_eq!(list(&Units::of_rows(&cells, &whole)), expected);
-        let real = Weights::new(Some(&[1.0, 0.5, 2.0, 0.0, 0.5]), 5).unwrap();
-        let expected = [
-            (vec![(0, 0.5)], 2),
-            (vec![(4, 1.0)], 1),
-            (vec![(4, 2.0)], 1),
-        ];
-        assert_eq!(list(&Units::of_rows(&cells, &real)), expected);
-        let groups = Units::of_groups(&cells, &real, &[7, 1, 7, 3, 7]);
-        let expected = [(vec![(0, 0.5)], 1), (vec![(0, 0.5), (4, 3.0)], 1)];
-        assert_eq!(list(&groups), expected);
-        assert_eq!(groups.total(), 2);
-    }
-
-    #[test]
-    fn rankings_are_units_of_all_their_pairs() {
-        let y = array![
-            [1.0, 2.0, 2.0],
-            [2.0, 1.0, f64::NAN],
-            [1.0, 2.0, 2.0],
-            [1.0, f64::NAN, f64::NAN]
-        ];
-        let rankings = Rankings::new(y.view(), None, &Interrupt::never()).unwrap();
-        let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
-        let (contests, tallies) = Contests::of_counts(&counts);
-        let units = Units::of_rankings(&rankings, &contests, &Interrupt::never()).unwrap();
-        let expected = [(vec![(0, 1.0), (3, 1.0), (7, 1.0)], 2), (vec![(2, 1.0)], 1)];
-        assert_eq!(list(&units), expected);
-        assert_eq!(units.largest(), 3);
-        assert_eq!(total(&units, &contests), tallies);
-        let interrupt = Interrupt::new();
-        interrupt.request();
-        let error = Units::of_rankings(&rankings, &contests, &interrupt).unwrap_err();
-        assert_eq!(error, Error::Interrupted);
-    }
-
-    #[test]
-    fn fractional_counts_cannot_be_resampled() {
-        let mut counts = PairCounts::empty(3).unwrap();
-        counts.add_comparison(1, 2, 0, 1.5);
-        let (contests, tallies) = Contests::of_counts(&counts);
-        let error = Units::of_tallies(&contests, &tallies).unwrap_err();
-        assert!(
-            error
-                .to_string()
-                .contains("labels 1 and 2 has a count of 1.5"),
-            "{error}"
-        );
-    }
-
-    /// Tallies of all copies of all units.
-    fn total(units: &Units, contests: &Contests) -> Tallies {
-        let mut sum = vec![[0.0; OUTCOMES]; contests.len()];
-        for unit in 0..units.len() {
-            units.add(unit, units.copies()[unit] as f64, &mut sum);
-        }
-        sum
-    }
-
-    #[test]
-    fn all_units_together_have_the_tallies_of_the_data() {
-        let y = array![
-            [1.0, 2.0, 2.0, 3.0],
-            [2.0, 1.0, f64::NAN, 1.0],
-            [3.0, 1.0, 2.0, 2.0],
-            [f64::NAN, f64::NAN, 2.0, 1.0]
-        ];
-        for weights in [[1.0; 4], [2.0, 0.0, 3.0, 1.0], [0.25, 2.5, 1.75, 4.0]] {
-            let rankings = Rankings::new(y.view(), Some(&weights), &Interrupt::never()).unwrap();
-            let counts = PairCounts::from_rankings(&rankings, &Interrupt::never()).unwrap();
-            let (contests, tallies) = Contests::of_counts(&counts);
-            let units = Units::of_rankings(&rankings, &contests, &Interrupt::never()).unwrap();
-            assert_eq!(total(&units, &contests), tallies, "{weights:?}");
-            if is_whole(rankings.weights()) {
-                let units = Units::of_tallies(&contests, &tallies).unwrap();
-                assert_eq!(total(&units, &contests), tallies, "{weights:?}");
-                let comparisons: f64 = tallies.iter().flatten().sum();
-                assert_eq!(units.total(), comparisons as u64);
-            }
-        }
-    }
-}
+mod tests;

@@ -88,7 +88,11 @@ fn outer_products(
             noun: "units to estimate robust errors from",
         }));
     }
-    let correction = total as f64 / (total as f64 - 1.0);
+    let mut correction = total as f64 / (total as f64 - 1.0);
+    if units.has_weights() {
+        // `covariance` multiplies M by the unit of weights, which is right for copies. Weights enter M squared.
+        correction /= model.weight_unit();
+    }
     let mut sum = Array2::<f64>::zeros((model.size(), model.size()));
     let mut touched: Vec<usize> = Vec::new();
     model.for_each_unit(units, scores, |copies, slopes| {
