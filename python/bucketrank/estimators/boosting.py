@@ -61,9 +61,9 @@ class PartialLabelRankingBooster(LatentRanker):
     max_bins : int, default 256
         Features with more distinct values are split at about `max_bins` quantiles, others at every midpoint.
     thresholds : {"all", "spaced"}, default "all"
-        Thresholds that a node tries for each feature. "all" tries every threshold between two bins. "spaced" takes up to
-        a fifth less time with nearly the same accuracy: if more than 16 bins of the feature have rows in the node, the
-        rows are divided, in the order of the feature, into 16 or more blocks of up to 16 rows, and at most one
+        Thresholds that a node tries for each feature. "all" tries every threshold between two bins. "spaced" takes up
+        to a fifth less time with nearly the same accuracy: if more than 16 bins of the feature have rows in the node,
+        the rows are divided, in the order of the feature, into 16 or more blocks of up to 16 rows, and at most one
         threshold per block is tried.
     validation_share : float, optional
         Share of the rows held out for early stopping, above 0 and below 1. Boosting stops when their log-likelihood no
