@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,23 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
     frame.assign(winner="other").to_csv(file, index=False)
     with pytest.raises(BadFileError, match=r"games\.csv\.gz: row 0: outcome 'other'"):
         read_battles(file)
+
+
+def test_broken_compressed_files_are_refused(tmp_path: Path) -> None:
+    whole = gzip.compress((HEADER + "a,b,tie\n").encode())
+    (tmp_path / "games.csv.gz").write_bytes(whole[:-12])
+    with pytest.raises(BadFileError, match="the compressed file ends too early"):
+        read_battles(tmp_path / "games.csv.gz")
+    (tmp_path / "games.csv.GZ").write_bytes(gzip.compress((HEADER + "a,b,tie,9\n").encode()))
+    with pytest.raises(BadFileError, match=r"games\.csv\.GZ: a row has more cells than the header"):
+        read_battles(tmp_path / "games.csv.GZ")
+
+
+@pytest.mark.parametrize("orient", ["list", "dict", "records"])
+def test_json_columns_are_read(tmp_path: Path, orient: Any) -> None:
+    frame = pd.DataFrame({"model_a": ["a", "b"], "model_b": ["b", "c"], "winner": ["tie"] * 2})
+    text = json.dumps(frame.to_dict(orient))
+    assert read_battles(written(tmp_path, text, "games.json")).labels == ["a", "b", "c"]
 
 
 def test_spaces_around_cells_are_no_part_of_a_label(tmp_path: Path) -> None:

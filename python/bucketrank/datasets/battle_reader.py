@@ -41,7 +41,8 @@ def read_battles(
     Parameters
     ----------
     path : str or Path
-        A CSV file, a JSON file with a list of records, or a file with one JSON record per line (``.jsonl``).
+        A CSV file, a JSON file with a list of records or an object of columns, or a file with one JSON record per line
+        (``.jsonl``).
     first, second, outcome : str
         Names of the columns; the defaults are those of the arena files.
     weight, group : str, optional
@@ -108,6 +109,8 @@ class BattleFile:
             raise
         except OSError as error:
             raise BadFileError(f"{self.name}: {error.strerror or error}") from None
+        except EOFError:
+            raise BadFileError(f"{self.name}: the compressed file ends too early") from None
         except (UnicodeDecodeError, pd.errors.EmptyDataError, pd.errors.ParserError) as error:
             self._check_cells()
             raise BadFileError(f"{self.name}: {str(error).strip()}") from error
@@ -132,7 +135,7 @@ class BattleFile:
 
     def _check_cells(self) -> None:
         """Raise for the first problem of a CSV table, with line and column, which errors of pandas do not name."""
-        if Path(self.name).suffix in _COMPRESSED:
+        if Path(self.name).suffix.lower() in _COMPRESSED:
             return
         rows = records(self.name, self._read_text())
         _, header = next(rows, (0, []))
@@ -183,7 +186,7 @@ def _form(text: str) -> str:
     except (ValueError, RecursionError):
         # An object that takes several lines.
         return "json"
-    return "json" if all(isinstance(cells, dict) for cells in first.values()) else "jsonl"
+    return "json" if _are_columns(first) else "jsonl"
 
 
 def _number_columns(columns: dict[str, Any]) -> dict[str, str]:
@@ -217,13 +220,23 @@ def _read_json(text: str, texts: list[str], *, is_lines: bool) -> dict[str, list
 
 def _columns(records: Any) -> dict[str, list[Any]]:
     """Return the cells of records by column."""
-    if isinstance(records, dict) and all(isinstance(cells, dict) for cells in records.values()):
-        # pandas writes columns with an index.
-        return {column: list(cells.values()) for column, cells in records.items()}
+    if _are_columns(records):
+        # pandas writes columns with an index, as objects.
+        return {
+            column: list(cells.values()) if isinstance(cells, dict) else cells
+            for column, cells in records.items()
+        }
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise ValueError("expected a list of records, or one record per line in a .jsonl file")
     names = dict.fromkeys(column for record in records for column in record)
     return {column: [record.get(column) for record in records] for column in names}
+
+
+def _are_columns(value: Any) -> bool:
+    """Whether a JSON value is an object of columns, each an object or a list."""
+    if not isinstance(value, dict) or not value:
+        return False
+    return all(isinstance(cells, (dict, list)) for cells in value.values())
 
 
 def _filled_lines(text: str) -> Iterator[tuple[int, str]]:
