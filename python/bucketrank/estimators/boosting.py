@@ -63,8 +63,8 @@ class PartialLabelRankingBooster(LatentRanker):
     thresholds : {"all", "spaced"}, default "all"
         Thresholds that a node tries for each feature. "all" tries every threshold between two bins. "spaced" takes up
         to a fifth less time with nearly the same accuracy: if more than 16 bins of the feature have rows in the node,
-        the rows are divided, in the order of the feature, into 16 or more blocks of up to 16 rows, and at most one
-        threshold per block is tried.
+        the rows are divided, in the order of the feature, into 16 or more blocks of up to 16 rows, and only the first
+        threshold of each block but the first is tried.
     validation_share : float, optional
         Share of the rows held out for early stopping, above 0 and below 1. Boosting stops when their log-likelihood no
         longer improves. By default there is no early stopping.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["ComponentEstimators", "linear_component"]
 
 _LEARNING_RATE = 0.13
-"""With 150 rounds as accurate as the defaults of a booster, 0.1 and 200 rounds, in three quarters of the time."""
+"""With 150 rounds about as accurate as the defaults of a booster, 0.1 and 200 rounds, in three quarters of the time."""
 
 _LINEAR_TOLERANCE = 2e-3
 """A smaller tolerance would take most of the fitting time without improving the mixture."""
