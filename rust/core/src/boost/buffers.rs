@@ -25,7 +25,7 @@ impl<T: Default> BufferPool<T> {
 
 /// Buffers of the split search.
 #[derive(Default)]
-pub(super) struct SearchBuffers {
+pub(super) struct SplitBuffers {
     /// Candidate features of a node.
     pub(super) candidates: BufferPool<CandidateFeatures>,
     /// Sums of derivatives per group of bins.

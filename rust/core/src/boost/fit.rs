@@ -12,7 +12,7 @@ use crate::run::{self, require_memory, Interrupt, Jobs, Pool};
 
 use super::bins::Bins;
 use super::booster::Booster;
-use super::buffers::SearchBuffers;
+use super::buffers::SplitBuffers;
 use super::coded_scores::CodedCache;
 use super::gradient::{group_count, DerivativeLines, RowDerivatives, ROWS};
 use super::grow::{GrownTree, TreeGrower};
@@ -182,7 +182,7 @@ impl<'a> BoostingRun<'a> {
         let mut best = (0, f64::NEG_INFINITY);
         let mut gains = Vec::new();
         let mut lines = DerivativeLines::default();
-        let buffers = SearchBuffers::default();
+        let buffers = SplitBuffers::default();
         for round in 0..self.options.rounds {
             observer.interrupt.check()?;
             let grown = self.grow_tree(round, (&mut lines, &buffers), observer.interrupt)?;
@@ -215,7 +215,7 @@ impl<'a> BoostingRun<'a> {
     fn grow_tree(
         &self,
         round: usize,
-        (lines, buffers): (&mut DerivativeLines, &SearchBuffers),
+        (lines, buffers): (&mut DerivativeLines, &SplitBuffers),
         interrupt: &Interrupt,
     ) -> Result<GrownTree> {
         let seed = child_seed(self.options.seed, round);

@@ -10,7 +10,7 @@ use crate::weights::Weights;
 
 use super::bin_groups::EdgeRule;
 use super::bins::LeftBins;
-use super::buffers::SearchBuffers;
+use super::buffers::SplitBuffers;
 use super::candidates::{Boundary, CandidateFeatures, FeatureDraw};
 use super::gradient::{DerivativeLines, OUTPUTS};
 use super::model::ScoreTree;
@@ -34,7 +34,7 @@ pub(super) struct TreeGrower<'a> {
     pub(super) lines: &'a DerivativeLines,
     pub(super) scale: Scale,
     pub(super) options: &'a BoostOptions,
-    pub(super) buffers: &'a SearchBuffers,
+    pub(super) buffers: &'a SplitBuffers,
     /// Number of features drawn per node.
     pub(super) features_per_node: usize,
     /// Number of outputs: twice the labels.

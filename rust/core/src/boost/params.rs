@@ -17,8 +17,8 @@ pub enum Thresholds {
     /// All thresholds between two bins.
     #[default]
     All,
-    /// At most one threshold per block of consecutive rows, in the order of the feature, if the feature has more than 16
-    /// bins in the node. A node has at least 16 blocks, and a block at most 16 rows.
+    /// Only the first threshold of each block of consecutive rows, in the order of the feature, and none in the first
+    /// block, if the feature has more than 16 bins in the node. A node has at least 16 blocks, and a block at most 16 rows.
     Spaced,
 }
 

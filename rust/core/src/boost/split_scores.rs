@@ -5,7 +5,7 @@
 
 use crate::simd::{dispatch, Kernel};
 
-use super::buffers::SearchBuffers;
+use super::buffers::SplitBuffers;
 use super::candidates::{CandidateFeature, CandidateFeatures};
 use super::gradient::{DerivativeLine, DerivativeLines, OUTPUTS};
 use super::params::MAX_BINS;
@@ -36,7 +36,7 @@ pub(super) struct SearchNode<'a> {
     pub(super) sample: &'a RowSample<'a>,
     pub(super) rows: &'a [u32],
     pub(super) candidates: &'a CandidateFeatures,
-    pub(super) buffers: &'a SearchBuffers,
+    pub(super) buffers: &'a SplitBuffers,
 }
 
 /// Scores all candidate splits of a node on up to [`GROUPS`] groups of outputs, starting at `first_group`.
@@ -359,7 +359,7 @@ mod tests {
             sample: &sample,
             rows: &node,
             candidates: &candidates,
-            buffers: &SearchBuffers::default(),
+            buffers: &SplitBuffers::default(),
         };
         let groups = (0..lines.groups()).step_by(GROUPS);
         let scores: Vec<SplitScores> = groups

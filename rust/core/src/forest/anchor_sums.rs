@@ -70,7 +70,7 @@ const MANY_ROWS: usize = 64;
 const MAX_SHORT_LINES: usize = 7;
 
 /// A cache line of shares.
-type Line = [i32; ANCHOR_LANES];
+type AnchorLine = [i32; ANCHOR_LANES];
 
 struct AddAnchorsKernel<'a> {
     sums: &'a mut AnchorSums,
@@ -101,7 +101,8 @@ impl AddAnchorsKernel<'_> {
     #[inline(always)]
     fn add_short<const LINES: usize>(self) {
         let rows = self.sums.counts.len();
-        let mut trees: [(&[[Line; LINES]], &[u32]); TREES_AT_ONCE] = [(&[], &[]); TREES_AT_ONCE];
+        let mut trees: [(&[[AnchorLine; LINES]], &[u32]); TREES_AT_ONCE] =
+            [(&[], &[]); TREES_AT_ONCE];
         let each = self.tables.iter().zip(self.slots.chunks_exact(rows));
         for (tree, (table, slots)) in trees.iter_mut().zip(each) {
             *tree = (table.as_chunks().0.as_chunks().0, slots);
@@ -137,7 +138,7 @@ impl AddAnchorsKernel<'_> {
         } = self.sums;
         let rows = counts.len();
         let each = sums.chunks_exact_mut(*stride).zip(counts);
-        let mut found: [&[Line]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
+        let mut found: [&[AnchorLine]; TREES_AT_ONCE] = [&[]; TREES_AT_ONCE];
         for (row, (sums, trees)) in each.enumerate() {
             let mut count = 0;
             for (table, slots) in self.tables.iter().zip(self.slots.chunks_exact(rows)) {
@@ -166,7 +167,11 @@ impl AddAnchorsKernel<'_> {
 
 /// Adds `LINES` lines of each anchor, starting at line `first`, to sums that stay in registers meanwhile.
 #[inline(always)]
-fn add_lines<const LINES: usize>(sums: &mut [Line; LINES], anchors: &[&[Line]], first: usize) {
+fn add_lines<const LINES: usize>(
+    sums: &mut [AnchorLine; LINES],
+    anchors: &[&[AnchorLine]],
+    first: usize,
+) {
     let mut lines = *sums;
     for anchor in anchors {
         let Some(shares) = anchor[first..].first_chunk::<LINES>() else {
@@ -180,7 +185,7 @@ fn add_lines<const LINES: usize>(sums: &mut [Line; LINES], anchors: &[&[Line]], 
 }
 
 #[inline(always)]
-fn add_line(sums: &mut Line, shares: &Line) {
+fn add_line(sums: &mut AnchorLine, shares: &AnchorLine) {
     for lane in 0..ANCHOR_LANES {
         sums[lane] += shares[lane];
     }

@@ -21,7 +21,7 @@ pub enum CovarianceMethod<'a> {
     Units(&'a Units),
 }
 
-/// Covariance matrix of all scores (utilities, tie terms and effects) at the mode (the most probable scores). Utilities
+/// Covariance matrix of all scores (utilities, tie terms, and effects of order and covariates) at the mode (the most probable scores). Utilities
 /// are taken relative to the mean of the compared labels: the likelihood does not depend on a common shift, whose prior
 /// variance would dominate. O(size³).
 ///
@@ -68,8 +68,8 @@ pub fn covariance(
         solve_rows(&mut result)?;
     }
     centre(&mut result, &labels);
-    // Symmetric up to rounding: make it exact. The covariance is meant for weights divided by `weight_unit`, which is 1
-    // unless weights are extreme.
+    // Symmetric up to rounding: make it exact. Extreme weights count relative to the largest weight, `weight_unit`, which
+    // is 1 for other weights. The covariance is that of the weights divided by it.
     let symmetric = (&result + &result.t()) * (model.weight_unit() / 2.0);
     Ok(symmetric)
 }
@@ -90,7 +90,8 @@ fn outer_products(
     }
     let mut correction = total as f64 / (total as f64 - 1.0);
     if units.has_weights() {
-        // `covariance` multiplies M by the unit of weights, which is right for copies. Weights enter M squared.
+        // `covariance` multiplies M by `weight_unit`. That is right for copies of a row, whose number is proportional to
+        // the weight. If a unit carries its weight, M contains the square of the weight.
         correction /= model.weight_unit();
     }
     let mut sum = Array2::<f64>::zeros((model.size(), model.size()));

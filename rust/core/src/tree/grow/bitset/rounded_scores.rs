@@ -23,7 +23,7 @@ const MAX_SHORT_ROWS: usize = 16;
 const MAX_PAIRS: i64 = i16::MAX as i64;
 
 /// Sums of one partition, in the lanes of a vector.
-type Sums = [i32; 8];
+type LaneSums = [i32; 8];
 
 /// Number of entropy terms per column: three outcomes on two sides.
 const TERMS: f64 = 6.0;
@@ -63,7 +63,7 @@ impl RoundedTable {
 /// Computes upper bounds on sums of `F`.
 #[derive(Debug, Default)]
 pub(super) struct RoundedScores {
-    sums: Vec<Sums>,
+    sums: Vec<LaneSums>,
 }
 
 impl RoundedScores {
@@ -100,7 +100,7 @@ struct AddRoundedEntropies<'a> {
     columns: &'a [CountedPair],
     left_sets: &'a [u64],
     entries: &'a [u8; MAX_ROUNDED_ROWS],
-    sums: &'a mut [Sums],
+    sums: &'a mut [LaneSums],
 }
 
 impl ByteKernel for AddRoundedEntropies<'_> {
@@ -121,7 +121,7 @@ impl ByteKernel for AddRoundedEntropies<'_> {
                 self.rows,
                 columns.iter().map(|column| [column.before, column.after]),
             );
-            let block = ColumnBlock::new(vectors, (&codes, tables), self.rows, columns);
+            let block = RoundedColumnBlock::new(vectors, (&codes, tables), self.rows, columns);
             let has_ties = columns
                 .iter()
                 .any(|column| column.before | column.after != self.rows);
@@ -136,7 +136,7 @@ impl ByteKernel for AddRoundedEntropies<'_> {
 }
 
 /// Up to [`BLOCK`] columns. Lanes after the last column have weight 0.
-struct ColumnBlock<'a, V: ByteVectors> {
+struct RoundedColumnBlock<'a, V: ByteVectors> {
     vectors: V,
     codes: &'a RowCodes,
     /// The two halves of the table of entropy terms, each as a vector for look-ups.
@@ -147,7 +147,7 @@ struct ColumnBlock<'a, V: ByteVectors> {
     weights: [[i16; BLOCK / 2]; 2],
 }
 
-impl<'a, V: ByteVectors> ColumnBlock<'a, V> {
+impl<'a, V: ByteVectors> RoundedColumnBlock<'a, V> {
     #[inline(always)]
     fn new(
         vectors: V,
@@ -184,7 +184,7 @@ impl<'a, V: ByteVectors> ColumnBlock<'a, V> {
     fn add_entropies<const SHORT: bool, const TIES: bool>(
         &self,
         left_sets: &[u64],
-        sums: &mut [Sums],
+        sums: &mut [LaneSums],
     ) {
         let vectors = self.vectors;
         let [all_before, all_after, all_tied] = self.totals;
