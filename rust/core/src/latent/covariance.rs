@@ -21,9 +21,9 @@ pub enum CovarianceMethod<'a> {
     Units(&'a Units),
 }
 
-/// Covariance matrix of all scores (utilities, tie terms, and effects of order and covariates) at the mode (the most probable scores). Utilities
-/// are taken relative to the mean of the compared labels: the likelihood does not depend on a common shift, whose prior
-/// variance would dominate. O(size³).
+/// Covariance matrix of all scores (utilities, tie terms, and effects of order and covariates) at the mode, the most
+/// probable scores. Utilities are taken relative to the mean of the compared labels: the likelihood does not depend on a
+/// common shift, whose prior variance would dominate. O(size³).
 ///
 /// # Errors
 /// [`ComparisonError::TooFewUnits`] for fewer than two units; [`Error::Unsolved`] when the second derivatives have no
