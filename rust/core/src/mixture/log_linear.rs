@@ -23,9 +23,10 @@ const FLOOR: f64 = 0.001;
 /// Logarithms of weights are clipped to ± this, so that the square of a weight is finite.
 const LARGEST_LOG: f64 = 300.0;
 
-/// If the absolute pooled logarithms of a pair add up to less than this, the shares of the pair count as uniform in all
-/// components: no training row compares its labels. The logarithms are not exactly 0, because the shares of a forest
-/// are accurate to 1e-6 only.
+/// If the absolute pooled logarithms of a pair, and the differences between its weighted mean shares, add up to less than
+/// this, the shares of the pair count as uniform in all components: no training row compares its labels. The sum is not
+/// exactly 0, because the shares of a forest are accurate to 1e-6 only. Without the differences, a pair would count as
+/// uniform if the logarithms of its components cancel.
 const UNIFORM: f64 = 1e-5;
 
 /// The numbers of a pool.
@@ -216,9 +217,12 @@ impl Kernel for AveragePooled<'_> {
         for_each_vector(pairs, |first, count| {
             let order = load_lanes(self.logs[0], first, count, 0.0);
             let tie = load_lanes(self.logs[1], first, count, 0.0);
+            let [b, t, a] =
+                [&*before, &*tied, &*after].map(|plane| load_lanes(plane, first, count, 0.0));
             let offset: PairLanes = from_fn(|l| {
-                let is_uniform = order[l].abs() + tie[l].abs() < UNIFORM;
-                select_unpredictable(is_uniform, 0.0, self.tie_offset)
+                let logs = order[l].abs() + tie[l].abs();
+                let differences = (b[l] - a[l]).abs() + (t[l] - b[l]).abs();
+                select_unpredictable(logs + differences < UNIFORM, 0.0, self.tie_offset)
             });
             let half = from_fn(|l| 0.5 * order[l]);
             let tie = from_fn(|l| tie[l] + offset[l]);
@@ -314,6 +318,19 @@ mod tests {
         for share in shares {
             assert!((share - 1.0 / 3.0).abs() < 1e-7);
         }
+    }
+
+    #[test]
+    fn pairs_whose_logarithms_cancel_keep_the_tie_offset() {
+        let mut shares = [0.5, 0.2, 0.3];
+        dispatch(AveragePooled {
+            shares: &mut shares,
+            pool_share: 1.0,
+            logs: [&[1e-7], &[0.0]],
+            tie_offset: 0.8,
+        });
+        let tied = 0.8_f64.exp() / (0.8_f64.exp() + 2.0);
+        assert!((shares[1] - tied).abs() < 1e-6);
     }
 
     #[test]
