@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ComponentEstimators", "linear_component"]
 
-_LEARNING_RATE = 0.13
-"""With 150 rounds about as accurate as the defaults of a booster, 0.1 and 200 rounds, in three quarters of the time."""
-
 _LINEAR_TOLERANCE = 2e-3
 """A smaller tolerance would take most of the fitting time without improving the mixture."""
 
@@ -48,7 +45,6 @@ class ComponentEstimators(NamedTuple):
         boosters = [
             PartialLabelRankingBooster(
                 rounds=ranker.rounds,
-                learning_rate=_LEARNING_RATE,
                 max_depth=ranker.max_depth,
                 thresholds="spaced",
                 random_state=draws.randint(_SEED_LIMIT),

@@ -66,8 +66,8 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         protection against a component that does not suit the data.
     n_estimators : int, default 100
         Number of trees of the forest.
-    rounds : int, default 150
-        Largest number of rounds of a booster; the learning rate is 0.13.
+    rounds : int, default 200
+        Largest number of rounds of a booster.
     max_depth : int, default 6
         Depth of the boosted trees.
     n_parts : int, optional
@@ -142,7 +142,7 @@ class PartialLabelRanker(PairShareRanker, EstimatedScoreRanker):
         *,
         fast: bool = False,
         n_estimators: int = 100,
-        rounds: int = 150,
+        rounds: int = 200,
         max_depth: int = 6,
         n_parts: int | None = None,
         random_state: int | np.random.RandomState | None = None,
